@@ -1,4 +1,4 @@
-"""Two servers of one small model, HTTP and gRPC, whose answers a test replaces one by one."""
+"""Two servers of one small model, HTTP and gRPC, with replies that a test replaces."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tritonclient.grpc import service_pb2 as v2
 
 from tests.backends.scripted_server import CLOSE_AFTER, ScriptedServer, http
 
-#: Of an answer over HTTP: status 200 with this body, the length of its JSON header if it has
-#: one, or the complete answer.
+#: A reply over HTTP: status 200 with a body and the length of its JSON header, or the complete
+#: reply.
 Body = Tuple[bytes, Union[str, None]]
 
 SCORES = np.array([1.0, 2.0], np.float32)
@@ -86,7 +86,7 @@ def reply(classes: bool = False) -> dict[str, Any]:
 
 
 def with_data(header: Any, data: bytes) -> Body:
-    """Return a reply's header and data → what is sent."""
+    """Return the bytes of a reply with this header and data."""
     head = header if isinstance(header, bytes) else json.dumps(header).encode()
     return head + data, str(len(head))
 
@@ -95,7 +95,7 @@ def _plain(answer: Any) -> Body:
     return json.dumps(answer).encode(), None
 
 
-#: What each kind of request is answered with, as long as a test does not replace it.
+#: The reply to each kind of request, unless a test replaces it.
 HTTP_ANSWERS: dict[str, Body] = {
     "config": _plain(model_config()),
     "stateful": _plain(model_config("s", stateful=True)),
@@ -126,7 +126,7 @@ _HTTP_KINDS = (
 
 
 class HttpAnswers(ScriptedServer):
-    """``replaced``: kind of request → its answer, a body with its header length or all bytes."""
+    """``replaced``: the reply to a kind of request, a body with its header length or all bytes."""
 
     def __init__(self) -> None:
         self.replaced: dict[str, Body | bytes] = {}
@@ -153,7 +153,7 @@ def _parsed(kind: Any, content: Any) -> Any:
     return json_format.ParseDict(content, kind())
 
 
-#: The same over gRPC, as messages.
+#: The replies over gRPC, as messages.
 GRPC_ANSWERS: dict[str, Any] = {
     "config": _parsed(v2.ModelConfigResponse, {"config": model_config()}),
     "stateful": _parsed(v2.ModelConfigResponse, {"config": model_config("s", stateful=True)}),
@@ -184,12 +184,12 @@ _STATEFUL = v2.ModelConfigRequest(name="s").SerializeToString()
 
 
 class GrpcAnswers(grpc.GenericRpcHandler):
-    """``replaced``: kind of request → the bytes of its answer; a context manager."""
+    """``replaced``: the bytes of the reply to a kind of request; a context manager."""
 
     def __init__(self) -> None:
         self.replaced: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {
-            kind: one.SerializeToString() for kind, one in GRPC_ANSWERS.items()
+            kind: message.SerializeToString() for kind, message in GRPC_ANSWERS.items()
         }
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
@@ -203,7 +203,7 @@ class GrpcAnswers(grpc.GenericRpcHandler):
         self._server.stop(None)
 
     def service(self, details: Any) -> Any:
-        """Bytes in, bytes out, whatever the method."""
+        """Return a handler for any method that takes and returns bytes."""
         method = details.method.rpartition("/")[2]
         if method == "ModelStreamInfer":
             return grpc.stream_stream_rpc_method_handler(self._stream)
@@ -221,10 +221,10 @@ class GrpcAnswers(grpc.GenericRpcHandler):
 
     def _stream(self, requests: Any, context: Any) -> Any:
         for request in requests:
-            asked = v2.ModelInferRequest.FromString(request)
+            message = v2.ModelInferRequest.FromString(request)
             content = self.replaced.get("stream", self._answers["stream"])
             with suppress(DecodeError):  # else it is sent as it is
                 response = v2.ModelStreamInferResponse.FromString(content)
-                response.infer_response.id = asked.id
+                response.infer_response.id = message.id
                 content = response.SerializeToString()
             yield content

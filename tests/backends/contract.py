@@ -1,8 +1,10 @@
-"""What every backend has to do: ``test_contract.py`` runs it over a real server for each
-protocol, ``test_in_process_contract.py`` for the server inside the process.
+"""The contract of every backend.
 
-Fixtures: ``backend`` is an open backend on a server with the standard models, ``dead_backend``
-one on a port where nobody listens, ``open_backend`` opens further ones on an Endpoint.
+``test_contract.py`` runs it over a real server for each protocol, ``test_in_process_contract.py``
+for the server inside the process.
+
+Fixtures: ``backend`` is an open backend on a server with the standard models, ``dead_backend`` a
+backend on a port where nothing listens. ``open_backend`` opens further backends on an Endpoint.
 """
 
 from __future__ import annotations
@@ -15,4 +17,4 @@ from tests.backends.contract_server import ServerContract
 
 
 class Contract(ServerContract, InferenceContract, RefusalContract, AsyncContract, RegionContract):
-    """The whole suite."""
+    """The complete contract."""

@@ -31,7 +31,7 @@ class AsyncContract:
         assert outcome.request_id == "5"
 
     def test_async_error(self, backend: Backend) -> None:
-        """A refusal is the outcome as well; it is not raised."""
+        """A refusal is an outcome too; it is not raised."""
         outcome = outcome_of(backend, simple(model_name="no_such_model"))
         assert isinstance(outcome, ServerError)
         assert outcome.code == "NOT_FOUND"
@@ -57,14 +57,14 @@ class AsyncContract:
         assert order == ["quick", "slow", "slow", "slow"]
 
     def test_async_many(self, backend: Backend) -> None:
-        """Far more calls than connections: each has exactly one outcome, its own."""
+        """Of far more calls than connections, each has exactly one outcome."""
         outcomes: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
         for number in range(200):
             call = simple(request_id=str(number + 1))
             backend.infer_async(call, partial(_put, outcomes, number))
         received = [outcomes.get(timeout=PATIENCE) for _ in range(200)]
         assert sorted(number for number, _ in received) == list(range(200))
-        assert all(one.request_id == str(n + 1) for n, one in received)  # type: ignore[union-attr]
+        assert all(reply.request_id == str(n + 1) for n, reply in received)  # type: ignore[union-attr]
         assert outcomes.empty()
 
     def test_call_from_done(self, backend: Backend) -> None:

@@ -62,11 +62,11 @@ def outcome_of(backend: Backend, call: InferCall) -> Outcome:
 
 
 def strings(*values: bytes) -> bytes:
-    """Values of a BYTES tensor as they travel."""
+    """Return values of a BYTES tensor as they are sent."""
     return b"".join(len(value).to_bytes(4, "little") + value for value in values)
 
 
 def bytes_of(tensor: TensorOut) -> bytes:
-    """Return the bytes of an output, which lies in the reply itself."""
+    """Return the bytes of an output that is in the reply itself."""
     assert tensor.data is not None
     return bytes(tensor.data)

@@ -28,7 +28,7 @@ class InferenceContract:
     """Fixtures as in :mod:`contract`."""
 
     def test_infer(self, backend: Backend) -> None:
-        """Inputs reach the model, outputs come back by name, datatype and shape."""
+        """Inputs reach the model. Outputs come back by name, datatype and shape."""
         reply = backend.infer(simple(request_id="18446744073709551615"))
         assert (reply.model_name, reply.model_version) == ("simple", "1")
         assert reply.request_id == "18446744073709551615"
@@ -37,11 +37,11 @@ class InferenceContract:
         np.testing.assert_array_equal(arrays["OUTPUT1"], SIXTEEN - ONE)
 
     def test_infer_without_id(self, backend: Backend) -> None:
-        """No request id, none in the reply."""
+        """A call without request id has a reply without request id."""
         assert backend.infer(simple()).request_id == ""
 
     def test_infer_without_output_list(self, backend: Backend) -> None:
-        """An empty list asks for every output."""
+        """An empty list of outputs requests every output."""
         reply = backend.infer(simple(outputs=()))
         assert {output.name for output in reply.outputs} == {"OUTPUT0", "OUTPUT1"}
         assert all(output.data is not None for output in reply.outputs)
@@ -73,7 +73,7 @@ class InferenceContract:
 
     @pytest.mark.parametrize("model", ["identity_fp32", "identity_string"])
     def test_empty_tensor(self, backend: Backend, model: str) -> None:
-        """A tensor without elements goes both ways (docs/v2-mapping.md §3)."""
+        """A tensor without elements can be input and output (docs/v2-mapping.md §3)."""
         datatype = "BYTES" if model.endswith("string") else "FP32"
         value = TensorIn("INPUT0", datatype, (2, 0), (), 0)
         (output,) = backend.infer(single(model, value)).outputs
@@ -82,16 +82,16 @@ class InferenceContract:
 
     @pytest.mark.parametrize("elements", [1 << 14, (1 << 14) + 1, 1 << 20])
     def test_large_tensor(self, backend: Backend, elements: int) -> None:
-        """Messages of 64 KiB and more are exact as well; they take another path."""
+        """Messages of 64 KiB and more are exact too, although other code handles them."""
         content = np.arange(elements, dtype=np.float32).reshape(1, -1)
         (output,) = backend.infer(single("identity_fp32", tensor("INPUT0", content))).outputs
         np.testing.assert_array_equal(array_of(output), content)
 
     def test_version(self, backend: Backend) -> None:
-        """A version can be chosen; '' is the latest."""
+        """A version can be chosen; '' is the latest version."""
         value = tensor("INPUT0", np.zeros((1, 1), np.float32))
-        for asked, used in (("1", "1"), ("2", "2"), ("", "3")):
-            call = InferCall("multi_version", asked, (value,), (OutputSpec("OUTPUT0"),))
+        for version, used in (("1", "1"), ("2", "2"), ("", "3")):
+            call = InferCall("multi_version", version, (value,), (OutputSpec("OUTPUT0"),))
             reply = backend.infer(call)
             assert reply.model_version == used
             assert array_of(reply.outputs[0]).item() == float(used)
@@ -118,7 +118,7 @@ class InferenceContract:
 
     @pytest.mark.parametrize("number", [1, 2**63, 2**64 - 1])
     def test_priority_and_timeout(self, backend: Backend, number: int) -> None:
-        """Both take 64 bits (docs/v2-mapping.md §5)."""
+        """Priority and timeout have 64 bits (docs/v2-mapping.md §5)."""
         reply = backend.infer(simple(priority=number, timeout_us=number))
         assert [output.name for output in reply.outputs] == ["OUTPUT0", "OUTPUT1"]
 
@@ -131,14 +131,14 @@ class InferenceContract:
         assert caught.value.message.startswith("expected 2 inputs but got 1 inputs for model")
 
     def test_model_error(self, backend: Backend) -> None:
-        """What a model says when it fails is INTERNAL and arrives."""
+        """A model's own error is INTERNAL and keeps its text."""
         with pytest.raises(ServerError) as caught:
             backend.infer(single("failing", tensor("INPUT0", np.array([[3]], np.float32))))
         assert caught.value.code == "INTERNAL"
         assert "the model refused value" in caught.value.message
 
     def test_threads(self, backend: Backend) -> None:
-        """Any number of threads may share one backend; nobody gets another's result."""
+        """Any number of threads may share one backend; each gets its own result."""
         wrong: list[int] = []
 
         def work(number: int) -> None:
@@ -154,5 +154,5 @@ class InferenceContract:
             thread.start()
         for thread in threads:
             thread.join(PATIENCE)
-        assert not any(one.is_alive() for one in threads)
+        assert not any(thread.is_alive() for thread in threads)
         assert wrong == []

@@ -1,4 +1,4 @@
-"""Contract: what a server refuses before a model sees it, word for word."""
+"""Contract: requests that a server refuses before a model runs, word for word."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST = tensor("INPUT0", SIXTEEN)
 _NINE = np.zeros((9, 16), np.int32)
 _OF_SUM = "inference request to model 'sequence_sum' must specify "
 
-#: Call → what the refusal says (docs/v2-mapping.md §3, §4, §6).
+#: Calls and the texts of their refusals (docs/v2-mapping.md §3, §4, §6).
 REFUSALS: dict[str, tuple[InferCall, str]] = {
     "one input of two": (
         simple(inputs=(_FIRST,)),
@@ -104,7 +104,7 @@ class RefusalContract:
         assert text in caught.value.message
 
     def test_refusal_of_unknown_version(self, backend: Backend) -> None:
-        """A version that is not there is NOT_FOUND."""
+        """A version that does not exist is NOT_FOUND."""
         with pytest.raises(ServerError) as caught:
             backend.infer(simple(model_version="99"))
         assert caught.value.code == "NOT_FOUND"

@@ -28,7 +28,7 @@ class RegionContract:
 
     @pytest.mark.parametrize("name", ["plain-name_1.2~", AWKWARD_NAME])
     def test_system_region(self, backend: Backend, region: SharedMemory, name: str) -> None:
-        """A region of any name carries inputs and outputs, and is listed by that name."""
+        """A region of any name works for inputs and outputs, and is listed by that name."""
         assert region.buf is not None
         region.buf[:64] = SIXTEEN.tobytes()
         backend.register_system(name, f"/{region.name}", 128)
@@ -48,7 +48,7 @@ class RegionContract:
         assert name not in [row.name for row in backend.shm_status()]
 
     def test_region_errors_name_the_region(self, backend: Backend, region: SharedMemory) -> None:
-        """Messages show the user's name of a region, not the stored one."""
+        """Messages contain the user's name of a region, not the stored name."""
         backend.register_system(AWKWARD_NAME, f"/{region.name}", 128)
         try:
             with pytest.raises(ServerError) as caught:
@@ -64,14 +64,14 @@ class RegionContract:
         assert caught.value.message == f"Unable to find shared memory region: '{AWKWARD_NAME}'"
 
     def test_register_without_object(self, backend: Backend) -> None:
-        """A key without shared-memory object is the server's to refuse."""
+        """The server refuses a key without shared-memory object."""
         with pytest.raises(ServerError) as caught:
             backend.register_system("nothing", "/no-such-object", 64)
         assert caught.value.code == "INTERNAL"
         assert caught.value.message.startswith("Unable to open shared memory region")
 
     def test_unregister_unknown(self, backend: Backend, region: SharedMemory) -> None:
-        """It succeeds, and an empty name does not stand for all regions."""
+        """Unregistering an unknown name succeeds, and an empty name does not mean all regions."""
         backend.register_system("kept", f"/{region.name}", 128)
         backend.unregister("no such region")
         backend.unregister("")
@@ -79,13 +79,13 @@ class RegionContract:
         backend.unregister("kept")
 
     def test_unregister_all(self, backend: Backend, region: SharedMemory) -> None:
-        """Nothing is left registered."""
+        """Unregistering all leaves no region registered."""
         backend.register_system("one", f"/{region.name}", 128)
         backend.unregister_all()
         assert backend.shm_status() == ()
 
     def test_register_cuda_without_gpu(self, backend: Backend) -> None:
-        """The handle reaches a server without a GPU, which refuses it (docs/v2-mapping.md §8)."""
+        """A server without a GPU refuses a CUDA handle that it receives (docs/v2-mapping.md §8)."""
         with pytest.raises(ServerError) as caught:
             backend.register_cuda("gpu", bytes(64), 0, 1024)
         assert caught.value.code == "INVALID_ARGUMENT"

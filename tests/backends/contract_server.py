@@ -34,13 +34,13 @@ class ServerContract:
         assert backend.ready() is True
 
     def test_server_metadata(self, backend: Backend) -> None:
-        """Name and version of the server are known."""
+        """The server's metadata have its name and version."""
         metadata = backend.server_metadata()
         assert metadata.name == "triton"
         assert metadata.version[0].isdigit()
 
     def test_model_metadata(self, backend: Backend) -> None:
-        """Names, data types and shapes of the tensors, the batch dimension first."""
+        """A model's metadata have names, data types and shapes, the batch dimension first."""
         metadata = backend.model_metadata("simple")
         assert [*metadata.inputs, *metadata.outputs] == [
             TensorMetadata(name, "INT32", (-1, 16))
@@ -70,14 +70,14 @@ class ServerContract:
         assert caught.value.message.startswith(f"Request for unknown model: '{name}' ")
 
     def test_model_configs(self, backend: Backend) -> None:
-        """Several at once are the same as one by one; refused ones are left out."""
+        """Several configurations requested at once equal single ones, without refused ones."""
         names = ["simple", "no_such_model", "identity_fp32", "spare", "slow", "failing", "classify"]
         documents = backend.model_configs(names)
         assert list(documents) == ["simple", "identity_fp32", "slow", "failing", "classify"]
         assert documents["classify"].content == backend.model_config("classify").content
 
     def test_statistics_count_inferences(self, backend: Backend) -> None:
-        """An inference of three rows shows in the statistics of its model."""
+        """An inference of three rows changes the statistics of its model."""
         rows = np.zeros((3, 16), np.int32)
         (before,) = backend.statistics("simple")
         backend.infer(simple(rows, rows))
@@ -93,7 +93,7 @@ class ServerContract:
         assert batch.compute_infer.ns > 0
 
     def _once_counted(self, backend: Backend, known: int) -> Any:
-        """Return the statistics when they show a new success: Triton counts after it answers."""
+        """Return the statistics once they count a new success. Triton counts after it answers."""
         end = time.monotonic() + 10
         while True:
             (statistics,) = backend.statistics("simple")
@@ -101,19 +101,19 @@ class ServerContract:
                 return statistics
 
     def test_statistics_of_all_models(self, backend: Backend) -> None:
-        """Without a name there is one entry per loaded model version."""
+        """Statistics without a name have an entry per loaded model version."""
         versions = {(row.name, row.version) for row in backend.statistics()}
         assert {("simple", "1"), ("multi_version", "1"), ("multi_version", "3")} <= versions
 
     def test_statistics_of_unknown_model(self, backend: Backend) -> None:
-        """v2 calls an unknown model an invalid argument here (docs/v2-mapping.md §6)."""
+        """Statistics of an unknown model are an invalid argument in v2 (docs/v2-mapping.md §6)."""
         with pytest.raises(ServerError) as caught:
             backend.statistics("no_such_model")
         assert caught.value.code == "INVALID_ARGUMENT"
         assert caught.value.message == "requested model 'no_such_model' is not available"
 
     def test_repository_index(self, backend: Backend) -> None:
-        """Loaded models have a row per version, models never loaded a bare one."""
+        """The index has a row per version of loaded models, and a bare row of other models."""
         rows = backend.repository_index()
         assert {(row.name, row.version, row.state) for row in rows if row.name == "simple"} == {
             ("simple", "1", "READY")
@@ -123,7 +123,7 @@ class ServerContract:
         assert [row.name for row in rows].count("broken") == 1
 
     def test_load_and_unload(self, backend: Backend) -> None:
-        """After load a model answers; after unload it is going or gone."""
+        """After load a model answers. After unload it is unloading or gone."""
         backend.load("spare")
         try:
             value = tensor("INPUT0", np.array([[4.5]], np.float32))
@@ -134,7 +134,7 @@ class ServerContract:
         assert states <= {"UNLOADING", "UNAVAILABLE", ""}
 
     def test_load_of_unknown_model(self, backend: Backend) -> None:
-        """The server's text for it arrives as it is."""
+        """A failed load has the server's text."""
         with pytest.raises(ServerError) as caught:
             backend.load("no_such_model")
         assert caught.value.code == "INTERNAL"
@@ -142,12 +142,12 @@ class ServerContract:
         assert caught.value.message == expected
 
     def test_unload_of_unknown_model(self, backend: Backend) -> None:
-        """It succeeds, as in v1 (docs/v1-behaviour.md §6.4)."""
+        """Unloading an unknown model succeeds, as in v1 (docs/v1-behaviour.md §6.4)."""
         assert backend.unload("no_such_model") is None
         assert "no_such_model" not in [row.name for row in backend.repository_index()]
 
     def test_client(self, backend: Backend) -> None:
-        """The tritonclient client behind it works, from another thread as well."""
+        """tritonclient's client behind a backend works, from another thread as well."""
         answers: SimpleQueue[Any] = SimpleQueue()
         client = backend.client()
         worker = threading.Thread(target=lambda: answers.put(client.is_model_ready("simple")))
@@ -158,7 +158,7 @@ class ServerContract:
         assert backend.client() is client
 
     def test_no_server(self, dead_backend: Backend) -> None:
-        """Where nobody listens every call is a TransportError with v1's prefix."""
+        """Without a listener every call is a TransportError with v1's prefix."""
         # docs/v1-behaviour.md §3.1
         calls = (
             dead_backend.live,
@@ -175,14 +175,14 @@ class ServerContract:
             assert caught.value.__cause__ is not None
 
     def test_two_backends_one_endpoint(self, backend: Backend, open_backend: Any) -> None:
-        """Closing one does not disturb the other, although they share connections."""
+        """Closing a backend does not disturb another on shared connections."""
         other = open_backend(backend.endpoint)
         assert other.live()
         other.close()
         assert backend.live()
 
     def test_close(self, backend: Backend) -> None:
-        """Closing twice is fine; afterwards every call is a BackendError."""
+        """A backend may be closed twice. Every later call is a BackendError."""
         backend.live()
         backend.close()
         backend.close()
@@ -192,7 +192,7 @@ class ServerContract:
         assert isinstance(outcome_of(backend, simple()), BackendError)
 
     def test_close_with_calls_in_flight(self, backend: Backend) -> None:
-        """Every call started has one outcome, also when the backend is closed meanwhile."""
+        """Every call has one outcome, also if the backend is closed meanwhile."""
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
         for _ in range(3):
             backend.infer_async(slow(0.2), outcomes.put)

@@ -1,4 +1,4 @@
-"""An HTTP/2 server, down to the frame, for answers that no gRPC server can be made to give."""
+"""An HTTP/2 server by frames, for replies that no gRPC server can be made to send."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def headers(stream: int, pairs: Iterable[Header], end: bool = False) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    assert len(text) < 127  # what one byte of length holds
+    assert len(text) < 127  # the largest length of one byte
     return bytes([len(text)]) + text.encode()
 
 
@@ -49,7 +49,7 @@ def reset(stream: int, code: int) -> bytes:
 
 
 class Http2Server:
-    """Sends ``answer(stream)`` when a request of that stream has come; any number of clients."""
+    """A server that sends ``answer(stream)`` for each request, to any number of clients."""
 
     def __init__(self, answer: Callable[[int], bytes]) -> None:
         self._answer = answer

@@ -16,7 +16,7 @@ LABELS = MODELS["classify"].labels
 
 
 def add_sub(inputs: Arrays) -> Arrays:
-    """Sum and difference."""
+    """Return sum and difference."""
     left, right = inputs["INPUT0"], inputs["INPUT1"]
     return {"OUTPUT0": left + right, "OUTPUT1": left - right}
 

@@ -1,4 +1,4 @@
-"""Answers of servers, changed in structure: what a broken server or proxy might send."""
+"""Replies of servers, changed in structure: what a broken server or proxy might send."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = {
     _RAW: b'"\xff\xfe"',
 }
 
-#: Values that a JSON member may have, right for few of them.
+#: Values of a JSON member, correct for few members.
 ODD: list[Any] = [
     *(None, True, False, 0, 1, -1, 2, 3, 15, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, 2**70),
     *(-(2**63), 1.5, float("nan"), float("inf")),
@@ -41,7 +41,7 @@ _CLASSES = [
 
 @st.composite
 def bodies(draw: Any, kind: str) -> Body | bytes:
-    """Return an answer over HTTP of this kind, changed."""
+    """Return a changed reply over HTTP of this kind."""
     body, length = HTTP_ANSWERS[kind]
     size = len(body) if length is None else int(length)
     head, data = body[:size], body[size:]
@@ -64,7 +64,7 @@ def bodies(draw: Any, kind: str) -> Body | bytes:
     return with_data(head, data) if length is not None else (head, None)
 
 
-#: Complete answers that are odd as HTTP.
+#: Complete replies that are odd HTTP.
 ODD_HTTP = (
     [
         http(200, b"{}").replace(b"Content-Length: 2", b"Content-Length: " + length)
@@ -90,7 +90,7 @@ ODD_HTTP = (
 
 
 def tensors() -> st.SearchStrategy[bytes]:
-    """Bytes of tensors: too few, too many, and lists of strings right and wrong."""
+    """Return bytes of tensors: too few, too many, and lists of strings right and wrong."""
     strings = st.lists(st.sampled_from(_CLASSES), max_size=4).map(
         lambda texts: b"".join(struct.pack("<I", len(text)) + text for text in texts)
     )
@@ -99,7 +99,7 @@ def tensors() -> st.SearchStrategy[bytes]:
 
 
 def json_text(answer: Any) -> bytes:
-    """Changed JSON → text; the marks become what no JSON writer makes."""
+    """Return changed JSON as text. The marks become text that no JSON writer makes."""
     text = json.dumps(answer).encode()
     for mark, content in _MARKS.items():
         text = text.replace(json.dumps(mark).encode(), content, 1)
@@ -107,7 +107,7 @@ def json_text(answer: Any) -> bytes:
 
 
 def changed(draw: Any, answer: Any) -> Any:
-    """JSON, one to three of its members replaced, removed, doubled or wrapped."""
+    """Return JSON with one to three members replaced, removed, doubled or wrapped."""
     answer = [copy.deepcopy(answer)]
     for _ in range(draw(st.integers(1, 3))):
         parent, key = draw(st.sampled_from(list(_places(answer))))
@@ -134,7 +134,7 @@ def _places(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def cut(draw: Any, content: bytes) -> bytes:
-    """Bytes, shortened, lengthened or with some of them changed."""
+    """Return the bytes, shortened, lengthened or changed."""
     place = draw(st.integers(0, len(content)))
     how = draw(st.sampled_from(["cut", "insert", "change", "append"]))
     if how == "cut":
@@ -151,12 +151,12 @@ _ODD_TEXTS = ["", "x", "m", "1", "-1", "²", "9" * 30, "FP8", "BYTES", "INT64", 
 
 @st.composite
 def messages(draw: Any, kind: str) -> bytes:
-    """Return an answer over gRPC of this kind, changed."""
+    """Return a changed reply over gRPC of this kind."""
     return message_bytes(draw, GRPC_ANSWERS[kind])
 
 
 def message_bytes(draw: Any, message: Any) -> bytes:
-    """Return a message on the wire, its fields or its bytes changed."""
+    """Return a message as bytes, its fields or its bytes changed."""
     content: bytes = changed_message(draw, message).SerializeToString()
     how = draw(st.sampled_from(["fields", "fields", "bytes", "nested", "not UTF-8"]))
     if how == "bytes":
@@ -177,7 +177,7 @@ def _record(field: int, content: bytes) -> bytes:
 
 
 def changed_message(draw: Any, message: Any) -> Any:
-    """Return a copy, up to three of its fields cleared, added or with odd values."""
+    """Return a copy with up to three fields cleared, added or set to odd values."""
     copied = type(message)()
     copied.CopyFrom(message)
     for _ in range(draw(st.integers(0, 3))):
@@ -212,7 +212,7 @@ def _change_field(draw: Any, message: Any, field: Any) -> None:
             value.SetInParent()
     else:
         odd = _odd_value(draw, field)
-        with suppress(ValueError, TypeError):  # a number that the field cannot hold
+        with suppress(ValueError, TypeError):  # a number that does not fit into the field
             if hasattr(value, "append"):
                 value.append(odd)
             else:

@@ -1,4 +1,4 @@
-"""An HTTP server whose every answer a test chooses, down to the bytes and the way it ends."""
+"""An HTTP server with replies that a test chooses, down to the bytes and the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def http(status: int, body: bytes = b"", *headers: str) -> bytes:
 class ScriptedServer:
     """Answers each request, the bytes of its head and body, with ``answer(request)``.
 
-    ``requests`` and ``connections`` tell what came.
+    ``requests`` lists the requests, ``connections`` counts connections.
     """
 
     def __init__(

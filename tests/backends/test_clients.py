@@ -1,4 +1,4 @@
-"""The clients that a backend makes of tritonclient's (backends/clients.py)."""
+"""Clients that a backend derives from tritonclient's (backends/clients.py)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tritonclient_shim.backends import clients
 def test_a_dropped_client_closes_unless_the_interpreter_ends(
     monkeypatch: Any, ending: bool
 ) -> None:
-    """At the interpreter's end gRPC's threads have stopped: closing would wait for ever."""
+    """At the interpreter's end a client is not closed, because close would hang."""
     closed: list[Any] = []
 
     class Client:

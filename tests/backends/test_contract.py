@@ -1,4 +1,4 @@
-"""Every backend against the contract in ``contract.py``, over the session's server."""
+"""Every backend against the contract in ``contract.py``, on the session's server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wire(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def open_backend(wire: str) -> Iterator[OpenBackend]:
-    """Yield the protocol's ``open_backend``; what it opened is closed at the end."""
+    """Yield the protocol's ``open_backend``. Close its backends at the end."""
     opened: list[Any] = []
     module = import_module(f"tritonclient_shim.backends.{wire}")
 
@@ -46,7 +46,7 @@ def backend(open_backend: OpenBackend, wire: str, triton: TritonServer) -> Backe
 
 @pytest.fixture
 def dead_backend(open_backend: OpenBackend, wire: str) -> Backend:
-    """Return a backend on a port where nobody listens."""
+    """Return a backend on a port where nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     return open_backend(Endpoint(wire, f"127.0.0.1:{port}"))

@@ -1,4 +1,4 @@
-"""The gRPC backend on a real server: what the shared contract suite does not ask."""
+"""The gRPC backend on a real server, beyond the shared contract."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1:1"])
 def test_async_calls_that_cannot_be_sent(address: str) -> None:
-    """What prevents sending reaches done as well, once."""
+    """Call ``done`` once if sending fails."""
     seen: Queue[Any] = Queue()
     backend = open_backend(Endpoint(GRPC, address))
     backend.infer_async(simple(), seen.put)
@@ -37,7 +37,7 @@ def test_async_calls_that_cannot_be_sent(address: str) -> None:
 
 
 def test_configuration_is_the_wire_form(backend: StreamingBackend) -> None:
-    """model_config delivers the bytes of inference.ModelConfig, which v1's message can read."""
+    """model_config returns the bytes of inference.ModelConfig, which v1's message can parse."""
     document = backend.model_config("simple")
     assert isinstance(document.content, bytes)
     config = model_config_pb2.ModelConfig.FromString(document.content)
@@ -47,7 +47,7 @@ def test_configuration_is_the_wire_form(backend: StreamingBackend) -> None:
 
 @pytest.mark.parametrize("shift", [2**16, 2 * 2**16])
 def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
-    """A port above 65535 is refused, not reduced to that of a server (docs/v2-mapping.md §6)."""
+    """A port above 65535 is refused, not reduced to a server's port (docs/v2-mapping.md §6)."""
     host, port = triton.grpc.split(":")
     backend = open_backend(Endpoint(GRPC, f"{host}:{int(port) + shift}"))
     for ask in (backend.live, backend.client, lambda: backend.infer(simple())):
@@ -65,7 +65,7 @@ def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
     ],
 )
 def test_no_server(triton: TritonServer, address: str, text: str) -> None:
-    """v1's words where nobody listens, chained to gRPC's error (docs/v1-behaviour.md §3.1)."""
+    """Without a listener the error has v1's text and gRPC's error (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint(GRPC, triton.http if address == "HTTP" else address))
     for ask in (backend.live, lambda: backend.infer(simple())):
         with pytest.raises(TransportError) as caught:
@@ -75,7 +75,7 @@ def test_no_server(triton: TritonServer, address: str, text: str) -> None:
 
 
 def test_a_server_of_something_else() -> None:
-    """A gRPC server without the v2 service is answered with code 12, as in v1."""
+    """A gRPC server without the v2 service gives code 12, as in v1."""
     # docs/v1-behaviour.md §3.1
     server = grpc.server(ThreadPoolExecutor(1))
     port = server.add_insecure_port("127.0.0.1:0")

@@ -1,4 +1,4 @@
-"""The tritonclient client of the gRPC backend, and what its users may do to it."""
+"""tritonclient's client of the gRPC backend, and actions of its users."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
 
 
 def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServer) -> None:
-    """One tritonclient client per url and process, as v1 had one channel."""
+    """There is one tritonclient client per url and process, as v1 had one channel."""
     # docs/v1-behaviour.md §9.2
     other = open_backend(Endpoint(GRPC, triton.grpc))
     client = backend.client()
@@ -41,7 +41,10 @@ def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServ
 
 
 def test_a_client_closed_by_its_user_is_replaced(backend: StreamingBackend) -> None:
-    """Code that closes the unwrapped client breaks no context; the next one is new."""
+    """Code that closes the unwrapped client breaks no context.
+
+    The next unwrap returns a new client.
+    """
     first = backend.client()
     first.close()
     first.close()
@@ -65,7 +68,7 @@ def test_a_channel_closed_by_its_user_is_replaced(start_triton: Any) -> None:
 
 
 def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> None:
-    """done is called even when the channel is closed under a pending call."""
+    """done is called also if the channel is closed under a pending call."""
     server = start_triton(models=["slow"])
     backend = open_backend(Endpoint(GRPC, server.grpc))
     outcomes: Queue[Any] = Queue()
@@ -79,7 +82,7 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
 def test_a_tritonclient_without_its_channel(
     backend: StreamingBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tritonclient that keeps its channel elsewhere cannot be unwrapped; calls work."""
+    """A tritonclient without the expected channel attribute cannot be unwrapped; calls work."""
 
     class Sealed:
         """A client that has only public methods."""
@@ -97,7 +100,7 @@ def test_a_tritonclient_without_its_channel(
 
 
 def test_errors_of_a_plugin_are_the_callers() -> None:
-    """What a plugin raises reaches the caller as it is, and nothing is sent."""
+    """A plugin's exception reaches the caller unchanged, and nothing is sent."""
 
     def plugin(request: Any) -> None:
         raise ValueError("no token")
@@ -122,7 +125,7 @@ except ImportError as error:
 
 
 def test_without_grpc() -> None:
-    """Where tritonclient was installed without its grpc part, the message says what to run."""
+    """Without tritonclient's grpc part the message says what to run."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_GRPC],
         stdout=subprocess.PIPE,

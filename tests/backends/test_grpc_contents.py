@@ -1,4 +1,4 @@
-"""Outputs that come as lists of numbers instead of raw bytes over gRPC (KServe v2)."""
+"""Outputs as lists of numbers instead of raw bytes over gRPC (KServe v2)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reply(datatype: str, shape: list[int], raw: tuple[bytes, ...] = (), **conten
     ],
 )
 def test_numbers(datatype: str, field: str, values: list[Any]) -> None:
-    """Every type that has such a list is read exactly."""
+    """Every type with such a list is read exactly."""
     kind = {"BOOL": "bool", "FP32": "f4", "FP64": "f8"}.get(datatype, datatype.lower())
     contents: Any = {field: values}
     (tensor,) = decode_reply(reply(datatype, [2], **contents)).outputs
@@ -44,25 +44,25 @@ def test_numbers(datatype: str, field: str, values: list[Any]) -> None:
 
 
 def test_strings() -> None:
-    """Elements get their lengths, as raw bytes have them."""
+    """String elements get lengths, as in raw bytes."""
     (tensor,) = decode_reply(reply("BYTES", [2], bytes_contents=[b"", b"\xff"])).outputs
     assert tensor.data == b"\0\0\0\0\1\0\0\0\xff"
 
 
 def test_raw_bytes_win() -> None:
-    """MLServer sets the list as well, and leaves it empty."""
+    """An empty list beside raw bytes, as MLServer sends, is ignored."""
     (tensor,) = decode_reply(reply("INT8", [2], (b"ab",))).outputs
     assert tensor.data == b"ab"
 
 
 def test_value_out_of_range() -> None:
-    """It is refused, not cut to the type."""
+    """A number outside its type is refused, not cut."""
     with pytest.raises(UnreadableReply, match="out of range"):
         decode_reply(reply("INT8", [1], int_contents=[128]))
 
 
 @pytest.mark.parametrize(("datatype", "shape"), [("FP16", [1]), ("INT8", [2])])
 def test_missing_data(datatype: str, shape: list[int]) -> None:
-    """An output with neither is no answer."""
+    """An output with neither list nor bytes is an invalid reply."""
     with pytest.raises(ForeignError):
         decode_reply(reply(datatype, shape))

@@ -83,7 +83,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("code", "details", "text"), TRANSPORT)
 def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> None:
-    """What gRPC says itself becomes v1's text with the numeric code (docs/v1-behaviour.md §3.1)."""
+    """gRPC's own errors become v1's text with the numeric code (docs/v1-behaviour.md §3.1)."""
     error = error_of(code, details)
     assert isinstance(error, TransportError)
     assert error.message == f"GRPC client failed: {text}"
@@ -91,7 +91,7 @@ def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> Non
 
 @pytest.mark.parametrize(("code", "details", "text"), REFUSALS)
 def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None:
-    """What the server says stays its words, without request ids (docs/v2-mapping.md §5, §6)."""
+    """The server's errors keep their text, without request ids (docs/v2-mapping.md §5, §6)."""
     error = error_of(code, details)
     assert isinstance(error, ServerError)
     assert error.message == (details if text is None else text)
@@ -100,7 +100,7 @@ def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None
 
 
 def test_a_call_that_an_interceptor_has_cancelled() -> None:
-    """gRPC raises an error for it that has neither code nor details; it is told all the same."""
+    """An RpcError without code and details becomes an error too."""
     error = as_backend_error(grpc.FutureCancelledError())
     assert isinstance(error, TransportError)
     assert error.message == "GRPC client failed: 1: Channel closed!"
@@ -114,13 +114,13 @@ def test_details_may_be_missing() -> None:
 
 
 def test_a_channel_is_not_given_up_for_words() -> None:
-    """A peer's text that ends like one of ours does not spend the channel."""
+    """A server's text that ends like gRPC's own does not discard the channel."""
     assert not breaks_channel(error_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
     assert not breaks_channel(error_of(CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"))
 
 
 def test_a_time_limit_has_a_kind() -> None:
-    """A call that reached its time limit is recognised by its kind."""
+    """A call beyond its time limit is recognised by its status."""
     error = error_of(CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)")
     assert isinstance(error, TransportError)
     assert error.kind is TransportKind.TIMEOUT

@@ -1,4 +1,4 @@
-"""Request and reply bytes of the gRPC backend, against protobuf's own encoder and parser."""
+"""Request and reply bytes of the gRPC backend, compared with protobuf's encoder and parser."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ CHUNKS = st.lists(
 ).map(tuple)
 SHAPES = st.lists(INT63, max_size=4).map(tuple)
 INPUTS = st.builds(TensorIn, NAMES, NAMES, SHAPES, CHUNKS, st.just(0), REGIONS).map(
-    lambda one: one._replace(byte_size=sum(memoryview(chunk).nbytes for chunk in one.chunks))
+    lambda tensor: tensor._replace(
+        byte_size=sum(memoryview(chunk).nbytes for chunk in tensor.chunks)
+    )
 )
 OUTPUTS = st.builds(OutputSpec, NAMES, st.integers(0, 2**31 - 1), REGIONS)
 CALLS = st.builds(
@@ -55,7 +57,7 @@ CALLS = st.builds(
 
 
 def no_shm(request_id: str) -> framing.ShmUse:
-    """No request uses shared memory."""
+    """Fail if a request uses shared memory."""
     return framing.NO_SHM
 
 
@@ -65,8 +67,8 @@ def in_one_piece(call: InferCall) -> Any:
         model_name=call.model_name, model_version=call.model_version, id=call.request_id
     )
     for tensor in call.inputs:
-        one = message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
-        _region(one.parameters, tensor.shm)
+        record = message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
+        _region(record.parameters, tensor.shm)
         if tensor.shm is None:
             message.raw_input_contents.append(b"".join(map(bytes, map(_flat, tensor.chunks))))
     for spec in call.outputs:
@@ -98,7 +100,7 @@ def _parameters(parameters: Any, call: InferCall) -> None:
         parameters["sequence_start"].bool_param = call.sequence_start
         parameters["sequence_end"].bool_param = call.sequence_end
     if call.priority:
-        # the one that every Triton knows, as far as it goes
+        # the first one, which every Triton knows
         kind = "int64_param" if call.priority < 2**63 else "uint64_param"
         setattr(parameters["priority"], kind, call.priority)
     if call.timeout_us:
@@ -121,21 +123,21 @@ def test_length_prefixes(size: int) -> None:
 
 
 def test_absent_parameters_are_not_sent() -> None:
-    """Zero means none: nothing is said about sequences, priority and timeout."""
+    """Zero means unset: sequence, priority and timeout are not sent."""
     call = InferCall("m", "", (), (), sequence_start=True, sequence_end=True)
     sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
     assert not sent.parameters
 
 
 def test_two_gib_are_refused_before_sending() -> None:
-    """v1's words for a request above gRPC's limit, found without touching the data."""
+    """A request above gRPC's limit is refused in v1's words, without touching the data."""
     # docs/v1-behaviour.md §A
     half = np.broadcast_to(np.uint8(0), (2**30,)).data  # one byte in memory
     call = InferCall("m", "", (TensorIn("i", "UINT8", (2**31,), (half, half), 2**31),), ())
     with pytest.raises(TransportError) as caught:
         framing.encode_request(call)
     header = in_one_piece(InferCall("m", "", (TensorIn("i", "UINT8", (2**31,)),), ())).ByteSize()
-    total = header - 2 + 1 + 5 + 2**31  # its empty tensor record gives way to a full one
+    total = header - 2 + 1 + 5 + 2**31  # its empty tensor record gives way to a full record
     assert str(caught.value) == (
         f"Request has byte size {total} which exceed gRPC's byte size limit 2147483647."
     )
@@ -143,7 +145,7 @@ def test_two_gib_are_refused_before_sending() -> None:
 
 # -------------------------------------------------------------------------------- replies
 
-#: Of a data type that nobody knows, any number of bytes fits any shape.
+#: With an unknown data type, any number of bytes fits any shape.
 UNKNOWN = NAMES.filter(lambda name: name not in dtypes.BY_V2)
 TENSORS = st.lists(
     st.tuples(NAMES, UNKNOWN, SHAPES, st.binary(max_size=200)), max_size=4, unique_by=lambda t: t[0]
@@ -167,7 +169,7 @@ def _described(reply: InferReply) -> Any:
 def test_replies_small_and_large_read_the_same(
     tensors: Any, name: str, version: str, request_id: str, large: bool
 ) -> None:
-    """Whatever the size, a reply's tensors are those protobuf finds in it."""
+    """A reply's tensors are those that protobuf finds, for any size."""
     padding = [("padding", "UINT8", (CUT_FROM,), bytes(CUT_FROM))] if large else []
     tensors = [*(t for t in tensors if t[0] != "padding"), *padding]
     data = _response(tensors, name, version, request_id).SerializeToString()
@@ -187,7 +189,7 @@ def test_large_tensors_are_views() -> None:
 @example(b"\x0b\x0c", True)
 @example(b"\x32\xff\xff\xff\xff\x0f", True)
 def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
-    """Arbitrary bytes: the scanner takes the tensors protobuf sees, or refuses the message."""
+    """For arbitrary bytes the scanner returns protobuf's tensors, or refuses the message."""
     data = junk + (b"\x32\x02ab" if padded else b"")
     try:
         rest, (values,) = take(data, 0x32)
@@ -196,7 +198,7 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
     try:
         expected = service_pb2.ModelInferResponse.FromString(data)
     except DecodeError:
-        with pytest.raises(DecodeError):  # the error lies inside a record, and is still found
+        with pytest.raises(DecodeError):  # the scanner finds the error inside a record too
             service_pb2.ModelInferResponse.FromString(rest)
         return
     assert list(expected.raw_output_contents) == [bytes(value) for value in values]
@@ -207,7 +209,7 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
 
 @pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * CUT_FROM])
 def test_foreign_answers_are_told_apart(data: bytes) -> None:
-    """Bytes that are no inference response come from somebody else."""
+    """Bytes that are no inference response are an error of a foreign server."""
     with pytest.raises(ForeignError):
         framing.decode_reply(data)
     with pytest.raises(ForeignError):
@@ -216,7 +218,7 @@ def test_foreign_answers_are_told_apart(data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [4, CUT_FROM + 4])
 def test_stream_replies(size: int) -> None:
-    """A stream's answer carries its request id and its tensors, whatever its size."""
+    """A stream's reply has its request id and its tensors, for any size."""
     response = _response([("o", "UINT8", (size,), bytes(size))])
     message = service_pb2.ModelStreamInferResponse(infer_response=response)
     data = message.SerializeToString()

@@ -1,4 +1,4 @@
-"""Inference from an event loop over gRPC: the outcomes of calls from threads, in the loop."""
+"""Inference from an event loop over gRPC: outcomes equal those of calls from threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
 
 
 def outcome_of(backend: StreamingBackend, call: InferCall) -> Outcome:
-    """Return what a call comes to in an event loop of its own."""
+    """Return the outcome of a call in its own event loop."""
 
     async def ask() -> Outcome:
         return await backend.infer_in_loop(call)()
@@ -38,7 +38,7 @@ def outcome_of(backend: StreamingBackend, call: InferCall) -> Outcome:
 
 
 def test_reply(backend: StreamingBackend) -> None:
-    """The outcome is the reply of a call from a thread; a further event loop may follow."""
+    """The outcome is the reply that a thread gets, in each of two event loops."""
     call = simple(request_id="5")
     replies: list[Any] = [outcome_of(backend, call) for _ in range(2)]
     replies.append(backend.infer(call))
@@ -49,14 +49,14 @@ def test_reply(backend: StreamingBackend) -> None:
 
 
 def test_refusal(backend: StreamingBackend) -> None:
-    """A refusal is the outcome; it is not raised."""
+    """A refusal is an outcome; it is not raised."""
     outcome = outcome_of(backend, simple(model_name="no_such_model"))
     assert isinstance(outcome, ServerError)
     assert outcome.code == "NOT_FOUND"
 
 
 def test_no_server() -> None:
-    """No connection is the outcome that a call from a thread has, again and again."""
+    """A lost connection is the outcome of a thread's call, for each call."""
     dead = open_backend(Endpoint(GRPC, "127.0.0.1:1"))
     with pytest.raises(TransportError) as raised:
         dead.infer(simple())
@@ -67,13 +67,13 @@ def test_no_server() -> None:
 
 
 def test_closed(backend: StreamingBackend) -> None:
-    """After the backend's end a request is refused, as the outcome."""
+    """After the backend is closed, a refusal is the outcome of a call."""
     backend.close()
     assert isinstance(outcome_of(backend, simple()), TransportError)
 
 
 def test_no_message(url: str) -> None:
-    """An answer of status OK without a message makes no sense, and is no reply."""
+    """A reply of status OK without a message is an error."""
     outcome = outcome_of(open_backend(Endpoint(GRPC, url)), simple())
     assert isinstance(outcome, UnreadableReply), outcome
 
@@ -90,9 +90,9 @@ class ChannelInState:
 
 
 def test_lost_connection() -> None:
-    """What is known of a server is forgotten when the loop's channel has lost its connection.
+    """A server's cache is dropped once the loop's channel has lost its connection.
 
-    Not before that channel has connected for the first time.
+    It is kept before that channel has connected for the first time.
     """
     server, channel = ServerOfChannel(None), ChannelInState()
     server.follow(channel)

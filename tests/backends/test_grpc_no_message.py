@@ -50,13 +50,13 @@ def url() -> Iterator[str]:
     ids=["unary", "stream", "status", "model", "index", "regions", "live", "ready"],
 )
 def test_contexts(ask: Callable[[str], Any], url: str) -> None:
-    """The call is refused with a sentence, not with an exception of Python's."""
+    """The error of the call is a sentence, not an exception of Python's."""
     with pytest.raises(InferenceServerException, match=UNREADABLE):
         ask(url)
 
 
 def test_inference(url: str) -> None:
-    """So are requests, those that are waited for and the others."""
+    """The error of synchronous and asynchronous requests is a sentence too."""
     backend, call = open_backend(Endpoint("grpc", url)), InferCall("m", "", (), ())
     with pytest.raises(UnreadableReply, match="it has no message; expected one"):
         backend.infer(call)
@@ -68,6 +68,6 @@ def test_inference(url: str) -> None:
 
 
 def test_configurations(url: str) -> None:
-    """Several configurations asked for at once are no exception."""
+    """Several configurations requested at once raise no exception of Python's."""
     with pytest.raises(UnreadableReply):
         open_backend(Endpoint("grpc", url)).model_configs(["m", "n"])

@@ -52,7 +52,7 @@ EXITS = {
 
 
 def run_script(body: str, *arguments: str) -> tuple[int, str]:
-    """Run PRELUDE and ``body`` in an interpreter of its own → its exit status and stderr.
+    """Run PRELUDE and ``body`` in an interpreter. Return exit status and stderr.
 
     It and its children must end within 15 s.
     """
@@ -75,13 +75,13 @@ def run_script(body: str, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("body", EXITS.values(), ids=EXITS.keys())
 def test_the_interpreter_ends(triton: TritonServer, body: str) -> None:
-    """Calls and streams left open neither hang nor disturb the end of a script."""
+    """Calls and streams left open do not disturb the end of a script."""
     # docs/v1-behaviour.md §5
     assert run_script(body, triton.grpc) == (0, "")
 
 
 def test_the_interpreter_ends_though_the_server_died(start_triton: Any) -> None:
-    """A dead server keeps no script from ending."""
+    """A dead server does not keep a script from ending."""
     server = start_triton(models=["slow"])
     body = WAIT + (
         "stream.send(call(20.0))\nimport os, signal; os.killpg(int(sys.argv[2]), signal.SIGKILL)\n"
@@ -90,9 +90,11 @@ def test_the_interpreter_ends_though_the_server_died(start_triton: Any) -> None:
 
 
 def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
-    """No back-off: once the server is back the next call reaches it, whatever failed before.
+    """The next call reaches a restarted server without back-off, whatever failed before.
 
-    v1's channel failed for some seconds (docs/v1-behaviour.md §9.2).
+    v1's channel failed for some seconds.
+
+    (docs/v1-behaviour.md §9.2)
     """
     port = free_ports()[0]
     backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))

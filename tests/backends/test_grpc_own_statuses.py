@@ -1,4 +1,4 @@
-"""Statuses that gRPC makes on this side of the connection, told from those that a server sent."""
+"""Statuses that gRPC makes on the client's side, distinguished from the server's statuses."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ Answer = Callable[[int], bytes]
 
 
 def page(status: int) -> Answer:
-    """Return an answer that a proxy gives in the place of the server."""
+    """Return a reply that a proxy sends instead of the server."""
     pairs = [(":status", str(status)), ("content-type", "text/html")]
     return lambda stream: headers(stream, pairs, end=True)
 
 
 def at_once(*arguments: Any) -> bytes:
-    """Return an answer of trailers alone; the last argument is the stream."""
+    """Return a reply of trailers alone. The last argument is the stream."""
     *trailers, stream = arguments
     return headers(stream, (*GRPC_HEADERS, *trailers), end=True)
 
 
 def later(*arguments: Any) -> bytes:
-    """Return the headers of an answer, then the trailers; the last argument is the stream."""
+    """Return the headers of a reply, then the trailers. The last argument is the stream."""
     *trailers, stream = arguments
     return headers(stream, GRPC_HEADERS) + headers(stream, trailers, end=True)
 
 
 def unreadable(stream: int) -> bytes:
-    """Return a message that says to be compressed and is not."""
+    """Return a message that claims to be compressed and is not."""
     begin = headers(stream, (*GRPC_HEADERS, ("grpc-encoding", "gzip")))
     end = headers(stream, [("grpc-status", "0")], end=True)
     return begin + message(stream, b"abc", compressed=True) + end
 
 
 def cut_short(stream: int) -> bytes:
-    """Return an answer that ends like one of HTTP, without a status."""
+    """Return a reply that ends like HTTP, without a status."""
     return headers(stream, GRPC_HEADERS) + message(stream, b"", end=True)
 
 
-#: What comes from the server, and the error's text after "GRPC client failed: ".
+#: Replies of the server, and the error's text after "GRPC client failed: ".
 ENDS: dict[str, tuple[Answer, str]] = {
     "reset": (lambda stream: reset(stream, 2), "13: Received RST_STREAM with error code 2"),
     "reset after headers": (
@@ -70,7 +70,7 @@ ENDS: dict[str, tuple[Answer, str]] = {
         "(13: Decompression failed|13: Unexpected error decomp|2: Unexpected error decomp).*",
     ),
 }
-#: Statuses of servers, in an answer of their own and at the end of one that had begun.
+#: Statuses of servers, in a reply of trailers alone and after the headers.
 REFUSALS: dict[str, Answer] = {
     f"{kind} {code}": partial(ending, ("grpc-status", str(code)), ("grpc-message", "own words"))
     for code in (2, 13, 7, 16)
@@ -85,21 +85,21 @@ def call() -> InferCall:
 
 
 def of_control(backend: Any) -> BackendError:
-    """How a control call ends, which goes through tritonclient."""
+    """Return the error of a control call, which tritonclient makes."""
     with pytest.raises(BackendError) as caught:
         backend.model_config("m")
     return caught.value
 
 
 def of_infer(backend: Any) -> BackendError:
-    """How a call ends."""
+    """Return the error of a call."""
     with pytest.raises(BackendError) as caught:
         backend.infer(call())
     return caught.value
 
 
 def of_infer_async(backend: Any) -> BackendError:
-    """How a call in the background ends."""
+    """Return the error of an asynchronous call."""
     outcomes: Queue[Any] = Queue()
     backend.infer_async(call(), outcomes.put)
     error: BackendError = outcomes.get(timeout=20)
@@ -107,7 +107,7 @@ def of_infer_async(backend: Any) -> BackendError:
 
 
 def of_stream(backend: Any) -> BackendError:
-    """How a stream ends."""
+    """Return the error of a stream."""
     ends: Queue[Any] = Queue()
     stream = backend.open_stream(lambda *_: None, ends.put)
     stream.send(call())
@@ -121,7 +121,7 @@ KINDS = [of_control, of_infer, of_infer_async, of_stream]
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__[3:])
 def ended(request: Any) -> Iterator[Callable[[Answer], BackendError]]:
-    """How a call of each kind ends against a server that gives an answer."""
+    """Return the error of each kind of call against a server with this reply."""
 
     def end(answer: Answer) -> BackendError:
         with Http2Server(answer) as server:
@@ -137,7 +137,8 @@ def ended(request: Any) -> Iterator[Callable[[Answer], BackendError]]:
 def test_a_status_of_grpcs_own(
     ended: Callable[[Answer], BackendError], answer: Answer, text: str
 ) -> None:
-    """What gRPC makes of an odd answer is no refusal of the server (docs/v1-behaviour.md §3.1)."""
+    """gRPC's own status for an odd reply is no refusal of the server."""
+    # docs/v1-behaviour.md §3.1
     error = ended(answer)
     assert isinstance(error, TransportError)
     assert re.fullmatch(f"GRPC client failed: {text}", error.message)
@@ -145,14 +146,14 @@ def test_a_status_of_grpcs_own(
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS.keys())
 def test_a_status_of_the_server(ended: Callable[[Answer], BackendError], answer: Answer) -> None:
-    """What a server says under the same statuses is its refusal, in its words."""
+    """The server's own status with one of these codes is its refusal, in its words."""
     error = ended(answer)
     assert isinstance(error, ServerError)
     assert error.message == "own words"
 
 
 def test_the_error_of_a_context() -> None:
-    """Users meet an error of the client: no server id, and request id 0."""
+    """Users get a client error: no server id, and request id 0."""
     # docs/v1-behaviour.md §1.6
     with Http2Server(page(400)) as server, pytest.raises(InferenceServerException) as caught:
         InferContext(server.address, 1, "m")
@@ -162,7 +163,7 @@ def test_the_error_of_a_context() -> None:
 
 
 def test_the_error_of_the_stub() -> None:
-    """Programs on the raw stub meet gRPC's own error, and no response with a status."""
+    """The raw stub raises gRPC's own error, and returns no response with a status."""
     with Http2Server(page(400)) as server, grpc.insecure_channel(server.address) as channel:
         stub = GRPCServiceStub(channel)
         with pytest.raises(grpc.RpcError) as caught:
@@ -171,7 +172,7 @@ def test_the_error_of_the_stub() -> None:
 
 
 def test_the_time_limit_of_an_answer_that_has_begun() -> None:
-    """A time limit has one text, however far the answer had come."""
+    """A time limit has one text, at every stage of the reply."""
     with Http2Server(lambda stream: headers(stream, GRPC_HEADERS)) as server:
         settings = configure(network_timeout=0.5)
         backend = open_backend(Endpoint(GRPC, server.address), (), settings)

@@ -39,14 +39,14 @@ def call(request_id: str, model: str = "slow", value: float = 0.0) -> InferCall:
 
 
 class Log:
-    """What a stream reported: replies in order, then the end."""
+    """The reports of a stream: replies in order, then the end."""
 
     def __init__(self) -> None:
         self.replies: Queue[Any] = Queue()
         self.ends: Queue[Any] = Queue()
 
     def open(self, address: str) -> InferStream:
-        """Open a stream that reports here."""
+        """Open a stream that reports to this log."""
         backend = open_backend(Endpoint(GRPC, address))
         return backend.open_stream(lambda *reply: self.replies.put(reply), self.ends.put)
 
@@ -55,14 +55,14 @@ class Log:
         return [self.replies.get(timeout=20)[0] for _ in range(count)]
 
     def end(self) -> Any:
-        """Return the one end."""
+        """Return the only end."""
         end = self.ends.get(timeout=20)
         assert self.ends.empty()
         return end
 
 
 def test_close_waits_for_every_answer(triton: TritonServer) -> None:
-    """close half-closes and returns when all is answered, in order, and on_end has None."""
+    """close half-closes and returns once all is answered in order. on_end gets None."""
     log = Log()
     stream = log.open(triton.grpc)
     for number in range(50):
@@ -75,7 +75,7 @@ def test_close_waits_for_every_answer(triton: TritonServer) -> None:
 
 
 def test_refusals_are_matched_and_leave_the_stream_open(triton: TritonServer) -> None:
-    """A refused request comes back under its own id; the next ones are served."""
+    """A refused request comes back under its own id; later requests are served."""
     # docs/v1-behaviour.md §5
     log = Log()
     stream = log.open(triton.grpc)
@@ -113,7 +113,7 @@ def test_sending_on_a_closed_stream(triton: TritonServer) -> None:
 
 
 def test_the_reader_may_send_and_close(triton: TritonServer) -> None:
-    """send and close on the reader's own thread return at once; nothing dead-locks."""
+    """send and close on the reader's own thread return at once, without a deadlock."""
     ended: Queue[Any] = Queue()
     seen: list[str] = []
 
@@ -130,7 +130,7 @@ def test_the_reader_may_send_and_close(triton: TritonServer) -> None:
 
 
 def test_cancel_ends_at_once(triton: TritonServer) -> None:
-    """cancel does not wait for answers; the end is reported once, with an error."""
+    """cancel does not wait for replies. The end is reported once, with an error."""
     log = Log()
     stream = log.open(triton.grpc)
     stream.send(call("1", value=5.0))
@@ -144,9 +144,11 @@ def test_cancel_ends_at_once(triton: TritonServer) -> None:
 
 
 def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
-    """A server that dies with requests pending is reported, and send tells why from then on.
+    """If the server dies, pending requests are reported, and send raises the reason from then on.
 
-    v1 hung for ever here (docs/v1-behaviour.md §5).
+    v1 hung for ever here.
+
+    (docs/v1-behaviour.md §5)
     """
     server = start_triton(models=["slow"])
     log = Log()
@@ -166,7 +168,7 @@ def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
 
 
 def test_a_stream_to_nobody() -> None:
-    """A server that cannot be reached shows at on_end, in v1's words."""
+    """If a server cannot be reached, on_end gets v1's text."""
     # docs/v1-behaviour.md §3.1
     log = Log()
     stream = log.open("127.0.0.1:1")
@@ -175,7 +177,7 @@ def test_a_stream_to_nobody() -> None:
 
 
 def test_threads_do_not_pile_up(triton: TritonServer) -> None:
-    """Streams that end take their threads with them."""
+    """A stream that ends stops its threads."""
     before = threading.active_count()
     for number in range(10):
         log = Log()
@@ -196,7 +198,7 @@ def test_threads_do_not_pile_up(triton: TritonServer) -> None:
 
 
 def test_a_full_outbox_makes_senders_wait() -> None:
-    """Memory is bounded: put waits for room, unless told not to or nothing is queued."""
+    """put waits for room, unless it may not wait or the queue is empty, so memory is bounded."""
     box = Outbox(limit=10)
     box.put(b"longer than the limit", wait=True)
     box.put(b"from the reader", wait=False)
@@ -217,7 +219,7 @@ def test_a_full_outbox_makes_senders_wait() -> None:
 
 @pytest.mark.parametrize("close", [Outbox.finish, Outbox.abandon])
 def test_closing_wakes_waiting_senders(close: Any) -> None:
-    """A sender that waits for room learns of the stream's end."""
+    """A sender that waits for room gets the stream's end."""
     box = Outbox(limit=1)
     box.put(b"xx", wait=True)
     errors: Queue[Any] = Queue()
@@ -236,7 +238,7 @@ def test_closing_wakes_waiting_senders(close: Any) -> None:
 
 
 def test_an_abandoned_outbox_is_empty() -> None:
-    """What waits when a stream breaks is let go, though the context keeps its broken stream."""
+    """A stream that breaks drops its queue, though the context keeps the broken stream."""
     box, body = Outbox(), bytes(100)
     before = sys.getrefcount(body)
     for _ in range(3):
@@ -250,7 +252,7 @@ def test_an_abandoned_outbox_is_empty() -> None:
 def test_a_reader_that_is_ended_ends_its_stream(
     triton: TritonServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where receiving an answer raises SystemExit, on_end comes all the same, and says so."""
+    """If receiving a reply raises SystemExit, on_end is called with it."""
 
     def leave(request_id: str, outcome: Any) -> None:
         raise SystemExit

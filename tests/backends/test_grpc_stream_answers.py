@@ -1,4 +1,4 @@
-"""Answers that no real server gives, on a stream: each request gets an outcome all the same."""
+"""Replies on a stream that no real server sends: each request still gets an outcome."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def context_on(answers: Any, **options: Any) -> Iterator[tuple[StreamServer, Inf
 
 
 def outcome_of(context: InferContext) -> str:
-    """run(), which must return: the value, or the message."""
+    """Return the value or the message of run(), which must return."""
     texts: list[str] = []
 
     def run() -> None:
@@ -67,7 +67,7 @@ def outcome_of(context: InferContext) -> str:
     [(nobodys, FOREIGN_ID), (garbage, NO_STATUS), (too_few_bytes, NO_STATUS)],
 )
 def test_answers_to_nobody(answers: Any, message: str) -> None:
-    """An answer that is no request's ends the stream: run() raises, and the next one works."""
+    """A reply without a request ends the stream: run() raises, and the next run() works."""
     with context_on(answers) as (server, context):
         assert outcome_of(context).startswith(message)
         server.answers = good
@@ -76,7 +76,7 @@ def test_answers_to_nobody(answers: Any, message: str) -> None:
 
 
 def test_never_the_answer_of_another() -> None:
-    """An id that is not outstanding fails all that wait on the stream: none gets a wrong value."""
+    """An id that is not outstanding fails all pending requests of the stream."""
     last = threading.Event()
 
     def answers(request: Any) -> list[bytes]:
@@ -100,7 +100,7 @@ def test_never_the_answer_of_another() -> None:
 
 
 def test_answered_twice() -> None:
-    """A second answer to one request is not taken for the answer to the next one."""
+    """A second reply to one request is not used for the next request."""
     with context_on(lambda request: good(request) * 2) as (server, context):
         texts = [outcome_of(context) for _ in range(6)]
     assert texts[0] == "7.0"
@@ -108,7 +108,7 @@ def test_answered_twice() -> None:
 
 
 def test_without_ids() -> None:
-    """docs/v2-mapping.md §4: a server that names no ids answers in the order of the requests."""
+    """Replies without ids are matched in the order of the requests (docs/v2-mapping.md §4)."""
     values = iter(range(10))
     answers = [reply("", np.float32(value).tobytes()) for value in values]
     with context_on(lambda _request: [answers.pop(0)]) as (server, context):
@@ -117,7 +117,7 @@ def test_without_ids() -> None:
 
 
 def test_reading_an_answer_raises(monkeypatch: Any) -> None:
-    """Whatever reading an answer raises becomes the outcome of the requests that wait."""
+    """An exception while reading a reply becomes the outcome of the pending requests."""
     from tritonclient_shim.backends.grpc import stream
 
     def fails(*_: Any) -> Any:
@@ -133,7 +133,7 @@ def test_reading_an_answer_raises(monkeypatch: Any) -> None:
 
 
 def test_goaway() -> None:
-    """A server that ends its connections in an orderly way: at most what is on its way fails."""
+    """If a server closes connections in an orderly way, at most the pending requests fail."""
     options = {"max_connection_age_ms": 300, "max_connection_age_grace_ms": 100}
     with context_on(good, **options) as (server, context):
         texts: list[str] = []

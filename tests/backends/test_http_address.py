@@ -1,4 +1,4 @@
-"""Addresses and headers → the fixed parts of a request."""
+"""The fixed parts of a request, made from address and headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_headers_are_sorted_and_last_wins() -> None:
 
 
 def test_headers_left_out() -> None:
-    """A header without value is not sent, nor one that would break the message."""
+    """A header without value, or one that would break the message, is not sent."""
     # docs/v1-behaviour.md §6.6
     names = ("Content-Length", "transfer-encoding", "Inference-Header-Content-Length")
     assert usable_headers([("X-Empty", ""), *((name, "7") for name in names)]) == {}
@@ -28,7 +28,7 @@ def test_headers_left_out() -> None:
     "header", [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "x\r\nb: y"), ("a", "\0")]
 )
 def test_impossible_headers(header: tuple[str, str]) -> None:
-    """What no HTTP message can carry is refused when the backend is opened."""
+    """Text that no HTTP message can carry is refused when the backend is opened."""
     with pytest.raises(ValueError, match="HTTP header"):
         open_backend(Endpoint("http", "127.0.0.1:1"), [header])
 

@@ -1,4 +1,4 @@
-"""Control calls over HTTP, and tritonclient's client on the connections of a backend."""
+"""Control calls over HTTP, and tritonclient's client on a backend's connections."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ QUOTED = b"a%20b%2Fc%25d%3A%C3%A9"
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """Refuses everything as a v2 server would."""
-    with ScriptedServer(lambda request: http(400, b'{"error": "no"}')) as one:
-        yield one
+    """Yield a server that refuses every request as a v2 server would."""
+    with ScriptedServer(lambda request: http(400, b'{"error": "no"}')) as refusing:
+        yield refusing
 
 
 @pytest.fixture
 def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
-    """Yield a backend on it."""
-    one = open_backend(Endpoint("http", server.address))
-    yield one
-    one.close()
+    """Yield a backend on this server."""
+    opened = open_backend(Endpoint("http", server.address))
+    yield opened
+    opened.close()
 
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[HttpBackend]:
-    """Yield a backend on a server with one answer to everything."""
+    """Yield a backend on a server with one reply to everything."""
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         yield backend
@@ -45,7 +45,7 @@ def answering(answer: bytes) -> Iterator[HttpBackend]:
 
 
 def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> None:
-    """Servers do not decode names: each is in the URL in its once-quoted form."""
+    """Each name is in the URL quoted once, because servers do not decode names."""
     # docs/v2-mapping.md §8
     calls = (
         lambda: backend.model_config(NAME, "1"),
@@ -74,7 +74,7 @@ def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> 
 def test_users_client_behaves_as_tritonclients(
     server: ScriptedServer, backend: HttpBackend
 ) -> None:
-    """The client users get raises tritonclient's exceptions and quotes as tritonclient does."""
+    """The users' client raises tritonclient's exceptions and quotes names as tritonclient does."""
     client = backend.client()
     with pytest.raises(InferenceServerException) as caught:
         client.load_model("a%b")
@@ -86,7 +86,7 @@ def test_users_client_behaves_as_tritonclients(
 
 
 def test_users_client_may_be_closed(server: ScriptedServer, backend: HttpBackend) -> None:
-    """Closing it leaves the backend working, and the next one is new."""
+    """Closing the client leaves the backend working, and the next client is new."""
     first = backend.client()
     first.close()
     with pytest.raises(InferenceServerException, match="this client is closed"):
@@ -97,7 +97,7 @@ def test_users_client_may_be_closed(server: ScriptedServer, backend: HttpBackend
 
 
 def test_users_client_on_an_answer_that_is_not_what_it_says() -> None:
-    """An answer that cannot be decompressed is an error of both libraries."""
+    """A reply that cannot be decompressed is an error of both libraries."""
     with answering(http(200, b"nothing", "Content-Encoding: gzip")) as backend, pytest.raises(
         UnwrappedError, match="the answer is not compressed as it says"
     ):
@@ -121,7 +121,7 @@ HTML = "Content-Type: text/html"
 
 @pytest.mark.parametrize("body", [b"<html>hi</html>", b"OK", b"true", b"[]", b'{"error": "no"}'])
 def test_commands_believe_no_foreign_answer(body: bytes) -> None:
-    """A command answered 200 with what no v2 server says has not been carried out."""
+    """A 200 whose body no v2 server sends means that the command has failed."""
     # docs/v1-behaviour.md §6.4
     with answering(http(200, body)) as backend:
         for command in COMMANDS:
@@ -131,7 +131,7 @@ def test_commands_believe_no_foreign_answer(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\r\n", b"{}", b'{"name": "m", "load": true}'])
 def test_commands_believe_triton_behind_anything(body: bytes) -> None:
-    """Triton's empty answer, another v2 server's object, and what a proxy makes of them count."""
+    """Triton's empty reply, another v2 server's object, and a proxy's version are successes."""
     for headers in ((), (HTML,)):
         with answering(http(200, body, *headers)) as backend:
             assert [command(backend) for command in COMMANDS] == [None] * len(COMMANDS)
@@ -139,7 +139,7 @@ def test_commands_believe_triton_behind_anything(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'""', b'{"models": []}', b"null"])
 def test_lists_are_lists(body: bytes) -> None:
-    """Triton's index and its regions are lists; an empty object is somebody else's."""
+    """Triton's index and regions are lists; an empty object is a foreign server's."""
     # docs/v1-behaviour.md §6.3
     with answering(http(200, body)) as backend:
         for ask in LISTS:
@@ -151,7 +151,7 @@ def test_lists_are_lists(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'{"model_stats": {}}'])
 def test_other_objects_are_foreign(body: bytes) -> None:
-    """A configuration without a name, and statistics without a list, are no Triton's."""
+    """A configuration without a name, and statistics without a list, are a foreign server's."""
     # docs/v1-behaviour.md §3.1
     with answering(http(200, body)) as backend:
         for ask in (lambda: backend.model_config("m"), lambda: backend.statistics("m")):
@@ -160,7 +160,7 @@ def test_other_objects_are_foreign(body: bytes) -> None:
 
 
 def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tritonclient without ``_client_stub`` cannot be unwrapped; calls do without it."""
+    """A tritonclient without ``_client_stub`` cannot be unwrapped; calls work without it."""
 
     class Changed(tritonclient.http.InferenceServerClient):
         def __init__(self, url: str) -> None:
@@ -179,7 +179,7 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 
 
 def test_rows_of_other_v2_servers() -> None:
-    """A version may be missing, null or a number, a count a text: no Python error comes of it."""
+    """A version may be missing, null or a number, and a count a text, without a Python error."""
     row = b'{"name":"m","version":%s,"state":"READY"}'
     for version, known in ((b"null", ""), (b"2", "2"), (b'"v2.0"', "v2.0")):
         with answering(http(200, b"[" + row % version + b"]")) as backend:

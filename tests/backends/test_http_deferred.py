@@ -21,7 +21,7 @@ EXECUTOR = DaemonExecutor(2, "test")
     "kind", [TypeError, KeyError, MemoryError, RecursionError, TimeoutError, SystemExit]
 )
 def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What reading the answer raises reaches who asks for it, and ends no thread."""
+    """An exception while reading the reply reaches the caller, and ends no thread."""
     died: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", died.append)
 
@@ -35,7 +35,7 @@ def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.Monkey
 
 
 def test_no_answer_yet() -> None:
-    """Who does not wait, or not long enough, is told so; the answer can still be had."""
+    """A fetch that waits too short raises an error, and the result can still be fetched."""
     pool, answered = ThreadPool(EXECUTOR), threading.Event()
     deferred = pool.apply_async(answered.wait, (PATIENCE,))
     for arguments in ({"block": False}, {"timeout": 0.01}):

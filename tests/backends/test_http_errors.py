@@ -1,4 +1,4 @@
-"""Transport errors and refusals over HTTP, answered by scripted servers."""
+"""Transport errors and refusals over HTTP, from scripted servers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_address(address: str, text: str) -> None:
     ],
 )
 def test_broken_answer(answer: Answer, text: str) -> None:
-    """What is no complete HTTP answer is worded as libcurl does (docs/v1-behaviour.md §3.1, §A)."""
+    """An incomplete HTTP reply has libcurl's text (docs/v1-behaviour.md §3.1, §A)."""
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         for call in (backend.live, lambda: backend.infer(CALL)):
@@ -87,7 +87,7 @@ def test_broken_answer(answer: Answer, text: str) -> None:
     ],
 )
 def test_foreign_answer(answer: bytes) -> None:
-    """An answer that no v2 server gives is a ForeignError, from every call."""
+    """A reply that no v2 server sends is a ForeignError, from every call."""
     # docs/v1-behaviour.md §4.7
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
@@ -104,7 +104,7 @@ def test_foreign_answer(answer: bytes) -> None:
 
 @pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])
 def test_refusal(status: int, code: str) -> None:
-    """Status and text of a refusal; ids leave the text wherever they stand."""
+    """A refusal has its status and text, without request ids."""
     # docs/v1-behaviour.md §E.10
     text = "[request id: 5] in ensemble 'e', [request id: <id_unknown>] no"
     error = refusal(status, json.dumps({"error": text}).encode())
@@ -122,7 +122,7 @@ def test_refusal(status: int, code: str) -> None:
     ],
 )
 def test_older_servers_say_400_of_unknown_models(text: str, code: str) -> None:
-    """Triton 2.33 and 2.39 answer every refusal with 400: the sentence tells an unknown model."""
+    """An unknown model is recognised by its text, because Triton 2.33 and 2.39 send only 400."""
     error = refusal(400, json.dumps({"error": text}).encode())
     assert isinstance(error, ServerError)
     assert (error.message, error.code, error.status) == (text, code, "400")

@@ -1,4 +1,4 @@
-"""Inference bodies against tritonclient's own, for whatever calls hypothesis finds."""
+"""Inference bodies compared with tritonclient's, for calls from hypothesis."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CALLS = st.builds(
 
 
 def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
-    """Return the same call as tritonclient would send it."""
+    """Return the body that tritonclient would send for this call."""
     tensors = []
     for source in call.inputs:
         tensor = InferInput(source.name, list(source.shape), source.datatype)
@@ -80,28 +80,28 @@ def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
     return body, length
 
 
-def tritonclient_output(one: OutputSpec) -> InferRequestedOutput:
-    """Return an output as tritonclient asks for it."""
-    if one.shm is None:
-        return InferRequestedOutput(one.name, binary_data=True, class_count=one.class_count)
+def tritonclient_output(spec: OutputSpec) -> InferRequestedOutput:
+    """Return an output as tritonclient requests it."""
+    if spec.shm is None:
+        return InferRequestedOutput(spec.name, binary_data=True, class_count=spec.class_count)
     # tritonclient keeps "classification" beside the region, and refuses to set it up that way
-    output = InferRequestedOutput(one.name)
-    output.set_shared_memory(percent_encoded(one.shm.region), one.shm.byte_size, one.shm.offset)
-    output._parameters.pop("binary_data", None)  # false is what servers take it for
-    if one.class_count:
-        output._parameters["classification"] = one.class_count
+    output = InferRequestedOutput(spec.name)
+    output.set_shared_memory(percent_encoded(spec.shm.region), spec.shm.byte_size, spec.shm.offset)
+    output._parameters.pop("binary_data", None)  # servers take false by default
+    if spec.class_count:
+        output._parameters["classification"] = spec.class_count
     return output
 
 
 def header_and_data(body: bytes, length: int | None) -> tuple[Any, bytes]:
-    """Return a body taken apart."""
+    """Return the header and the data of a body."""
     size = len(body) if length is None else length
     return json.loads(body[:size]), body[size:]
 
 
 @given(CALLS)
 def test_request_is_tritonclients(call: InferCall) -> None:
-    """The JSON header has the same content, the data are the same bytes."""
+    """The JSON header has tritonclient's content, and the data are the same bytes."""
     pieces = framing.request_pieces(call)
     ours = header_and_data(b"".join(pieces), len(pieces[0]))
     assert ours == header_and_data(*tritonclient_body(call))
@@ -111,7 +111,7 @@ def test_request_is_tritonclients(call: InferCall) -> None:
 @example(".", "1")
 @example("m", "a/..")
 def test_path(name: str, version: str) -> None:
-    """Whatever the names, the path has no '/' or blank of theirs, and no step."""
+    """No name adds a '/', a blank or a step to the path."""
     if {".", ".."} & set(re.split(r"[/\\]", name) + re.split(r"[/\\]", version)):
         with pytest.raises(Unsendable):
             framing.model_path(name, version)
@@ -145,17 +145,17 @@ def responses(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[str, np.ndarray]]
 
 @given(responses())
 def test_response_is_tritonclients(response: tuple[bytes, int, list[tuple[str, Any]]]) -> None:
-    """Every output has the bytes, datatype and shape that tritonclient sees."""
+    """Every output has the bytes, datatype and shape that tritonclient reads."""
     body, length, tensors = response
     reply = framing.parse_response(memoryview(body), str(length))
     theirs = InferResult.from_response_body(body, header_length=length)
     assert (reply.model_name, reply.model_version, reply.request_id) == ("m", "1", "5")
     assert [output.name for output in reply.outputs] == [name for name, _ in tensors]
-    for one, (name, array) in zip(reply.outputs, tensors):
-        assert bytes_of(one) == array.tobytes()
-        assert one.shape == tuple(theirs.get_output(name)["shape"])
+    for output, (name, array) in zip(reply.outputs, tensors):
+        assert bytes_of(output) == array.tobytes()
+        assert output.shape == tuple(theirs.get_output(name)["shape"])
         if array.size:
-            assert theirs.as_numpy(name).tobytes() == bytes_of(one)
+            assert theirs.as_numpy(name).tobytes() == bytes_of(output)
 
 
 def test_outputs_are_views() -> None:

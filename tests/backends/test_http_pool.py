@@ -1,4 +1,4 @@
-"""Connections: kept, shared, found dead, and never a request run twice."""
+"""Connections that are kept and shared, dead connections, and repeated requests."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ PATIENCE = 30.0
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """Answers every request with a reply."""
-    with ScriptedServer(lambda request: REPLY) as one:
-        yield one
+    """Yield a server that answers every request with a reply."""
+    with ScriptedServer(lambda request: REPLY) as scripted:
+        yield scripted
 
 
 def backend_on(server: ScriptedServer) -> HttpBackend:
@@ -36,13 +36,13 @@ def backend_on(server: ScriptedServer) -> HttpBackend:
 
 
 def failing_on(number: int, failure: Answer) -> ScriptedServer:
-    """Return a server that replies, but not to the request with this number."""
+    """Return a server that replies, except to the request with this number."""
     count = iter(range(1, 1000))
     return ScriptedServer(lambda request: failure if next(count) == number else REPLY)
 
 
 def test_connection_is_kept(server: ScriptedServer) -> None:
-    """Calls one after the other use one connection, from whatever thread and backend."""
+    """Successive calls use one connection, from any thread and backend."""
     first, second = backend_on(server), backend_on(server)
     first.live()
     second.infer(CALL)
@@ -56,7 +56,7 @@ def test_connection_is_kept(server: ScriptedServer) -> None:
 
 
 def test_last_close_closes_connections(server: ScriptedServer) -> None:
-    """Idle connections go with the last backend of an endpoint, not before."""
+    """Idle connections are closed with the last backend of an endpoint, not before."""
     first, second = backend_on(server), backend_on(server)
     first.live()
     first.close()
@@ -66,7 +66,7 @@ def test_last_close_closes_connections(server: ScriptedServer) -> None:
 
 
 def test_forgotten_backend_closes_connections(server: ScriptedServer) -> None:
-    """A backend that nobody closes gives its connections back when it is collected."""
+    """A backend that is collected without close releases its connections."""
     backend = backend_on(server)
     backend.live()
     backend.server_metadata = None  # type: ignore[method-assign,assignment]
@@ -76,7 +76,7 @@ def test_forgotten_backend_closes_connections(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("failure", [CLOSE, RESET])
 def test_get_is_repeated_on_a_kept_connection(failure: Answer) -> None:
-    """A GET that a kept connection swallowed is sent again on a fresh one."""
+    """A GET without reply on a kept connection is sent again on a fresh connection."""
     with failing_on(2, failure) as server:
         backend = backend_on(server)
         assert backend.live()
@@ -87,7 +87,7 @@ def test_get_is_repeated_on_a_kept_connection(failure: Answer) -> None:
 
 @pytest.mark.parametrize("failure", [CLOSE, RESET])
 def test_get_is_not_repeated_on_a_fresh_connection(failure: Answer) -> None:
-    """The same on a fresh connection is the server's answer: it fails."""
+    """A GET without reply on a fresh connection fails."""
     # docs/v1-behaviour.md §3.1
     with failing_on(1, failure) as server:
         backend = backend_on(server)
@@ -99,7 +99,7 @@ def test_get_is_not_repeated_on_a_fresh_connection(failure: Answer) -> None:
 
 @pytest.mark.parametrize("failure", [CLOSE, RESET])
 def test_inference_is_never_run_twice(failure: Answer) -> None:
-    """An inference the server received completely may have been run: it is not repeated."""
+    """An inference that the server received completely is not sent twice: it may have run."""
     with failing_on(2, failure) as server:
         backend = backend_on(server)
         backend.infer(CALL)
@@ -113,7 +113,7 @@ def test_inference_is_never_run_twice(failure: Answer) -> None:
 def test_connection_that_breaks_before_the_request(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that ends between the look at it and the sending: a fresh one takes the request."""
+    """If a kept connection ends just before the request is sent, a fresh connection is used."""
 
     def usable(connection: connections.HttpConnection) -> bool:
         connection.close()
@@ -128,7 +128,7 @@ def test_connection_that_breaks_before_the_request(
 
 
 def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of connections that were needed at one time, those beyond the limit are closed."""
+    """After a peak, connections beyond the limit are closed."""
     together = threading.Barrier(3)
 
     def answer(request: bytes) -> bytes:
@@ -151,7 +151,7 @@ def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_asynchronous_request_without_a_thread(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no thread can be started, the request has failed: nobody waits for it for ever."""
+    """If no thread can be started, the request fails and nothing waits for it."""
 
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -167,7 +167,7 @@ def test_asynchronous_request_without_a_thread(
 
 
 def test_pieces_arrive_in_order(server: ScriptedServer) -> None:
-    """Small and large pieces of a request are one body on the wire."""
+    """Small and large pieces of a request become one body."""
     chunks = (b"a" * 10, b"b" * 70_000, b"", b"c" * 20, b"d" * 100_000, b"e")
     size = sum(map(len, chunks))
     value = TensorIn("x", "UINT8", (size,), chunks, size)
@@ -178,7 +178,7 @@ def test_pieces_arrive_in_order(server: ScriptedServer) -> None:
 
 
 def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
-    """Parent and child may go on with the same backend after a fork."""
+    """Parent and child may use one backend after a fork."""
     backend = backend_on(server)
     backend.infer(CALL)
     outcomes: SimpleQueue[Outcome] = SimpleQueue()
@@ -192,7 +192,7 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
     assert os.waitpid(child, 0)[1] == 0
     used = server.connections
     assert backend.infer(CALL).model_name == "m"
-    assert server.connections == used  # the parent's own connection survived the child
+    assert server.connections == used  # the child did not close the parent's connection
     backend.close()
 
 

@@ -1,4 +1,4 @@
-"""HTTP answers, read from a stream."""
+"""HTTP replies, read from a stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BODY = b'{"name": "triton", "version": "2.51.0"}'
 
 
 def stream_of(answer: bytes) -> Any:
-    """Return a stream like the one of a socket that brings the answer."""
+    """Return a stream like that of a socket with this reply."""
     return io.BufferedReader(io.BytesIO(answer))
 
 
@@ -45,14 +45,14 @@ def stream_of(answer: bytes) -> Any:
     ],
 )
 def test_body_and_persistence(answer: bytes, body: bytes, kept: bool) -> None:
-    """The body in each of its forms, and whether another request may follow (RFC 9112)."""
+    """A body is read in each form, with its effect on the connection's reuse (RFC 9112)."""
     reply, keep = read_reply(stream_of(answer))
     assert bytes(reply.body) == body
     assert keep is kept
 
 
 def test_nothing_beyond_the_answer_is_read() -> None:
-    """The next answer on the connection stays there."""
+    """The next reply on the connection stays unread."""
     stream = stream_of((HEAD + b"Content-Length: 1\r\n\r\na") * 2)
     read_reply(stream)
     assert bytes(read_reply(stream)[0].body) == b"a"
@@ -65,7 +65,7 @@ def test_header_names_have_no_case() -> None:
 
 
 def test_compressed_answer() -> None:
-    """Who asks for compressed answers by a header of his own gets the same result."""
+    """A user's header that requests compressed replies does not change the result."""
     answer = http(200, gzip.compress(BODY), "Content-Encoding: gzip")
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address), [("Accept-Encoding", "gzip")])
@@ -105,7 +105,7 @@ TWO = HEAD + b"Content-Length: 2\r\n"
     ids=lambda value: repr(value[:60]),
 )
 def test_lengths_that_cannot_be(answer: bytes, text: str) -> None:
-    """A body that nobody can tell the end of ends the exchange, in libcurl's words (RFC 9112)."""
+    """A body of unknown length ends the exchange, with libcurl's text (RFC 9112)."""
     with pytest.raises(TransportError) as caught:
         read_reply(stream_of(answer))
     assert caught.value.message == f"HTTP client failed: {text}"
@@ -126,7 +126,7 @@ def test_lengths_that_cannot_be(answer: bytes, text: str) -> None:
     ids=repr,
 )
 def test_lines_that_are_no_header(line: bytes) -> None:
-    """A line that another reader could take for something else is refused, as by libcurl."""
+    """An ambiguous line is refused, as by libcurl."""
     with pytest.raises(TransportError, match=WEIRD):
         read_reply(stream_of(TWO + line + b"\r\n\r\nab"))
 
@@ -140,33 +140,33 @@ def test_lines_that_are_no_header(line: bytes) -> None:
     ids=["twice the same", "in one line"],
 )
 def test_odd_heads_that_are_clear(head: bytes) -> None:
-    """What proxies make of headers without a change of meaning is read (RFC 9112, 5.2 and 6.3)."""
+    """Harmless header changes by proxies are read (RFC 9112, 5.2 and 6.3)."""
     reply, keep = read_reply(stream_of(head + b"ab"))
     assert (bytes(reply.body), keep) == (b"ab", True)
 
 
 def test_a_length_beside_chunks() -> None:
-    """Chunks tell the length, and the connection is not used again (RFC 9112, 6.3)."""
+    """Chunks decide about the length, and the connection is not reused (RFC 9112, 6.3)."""
     answer = TWO + b"Transfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
     reply, keep = read_reply(stream_of(answer))
     assert (bytes(reply.body), keep) == (b"abc", False)
 
 
 def test_another_protocol_that_nobody_asked_for() -> None:
-    """101 is an answer like any other, and the last one on its connection, as for v1."""
+    """101 is an ordinary reply, and the last on its connection, as in v1."""
     answer = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\n\r\n"
     reply, keep = read_reply(stream_of(answer))
     assert (reply.status, bytes(reply.body), keep) == (101, b"", False)
 
 
 def test_an_answer_that_is_announced_for_ever() -> None:
-    """A server that sends nothing but 100 Continue is not listened to for ever."""
+    """A server that sends only 100 Continue is given up."""
     with pytest.raises(TransportError, match=WEIRD):
         read_reply(stream_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000))
 
 
 def test_an_answer_that_is_no_http_is_not_waited_for() -> None:
-    """Bytes of another protocol end the exchange, also where no line of theirs ever ends."""
+    """Bytes of another protocol end the exchange, also without any line end."""
     with ScriptedServer(lambda request: b"\x00\x00\x12\x04 binary") as server:
         backend = open_backend(Endpoint("http", server.address))
         with pytest.raises(TransportError, match="Unsupported protocol|HTTP client failed"):

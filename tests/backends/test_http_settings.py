@@ -21,13 +21,13 @@ CALL = InferCall("m", "", (TensorIn("x", "FP32", (4,), (VALUE,), 16),), ())
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """Answers every request with a reply."""
-    with ScriptedServer(lambda request: REPLY) as one:
-        yield one
+    """Yield a server that answers every request with a reply."""
+    with ScriptedServer(lambda request: REPLY) as scripted:
+        yield scripted
 
 
 def ask(server: ScriptedServer, settings: Settings, *headers: tuple[str, str]) -> dict[str, str]:
-    """Send one inference; the headers that came, by lower-case names, each once."""
+    """Send an inference. Return the received headers by lower-case name, each once."""
     backend = open_backend(Endpoint("http", server.address), headers, settings)
     backend.infer(CALL)
     backend.close()
@@ -43,14 +43,14 @@ def headers_of(request: bytes) -> dict[str, str]:
 
 
 def test_headers(server: ScriptedServer) -> None:
-    """Headers of the settings go with every request; the context's own win over them."""
+    """Headers of the settings go with every request; the context's own headers win."""
     settings = configure(http_headers={"X-One": "1", "X-Two": "2", "Accept": "a/b"})
     sent = ask(server, settings, ("x-two", "mine"))
     assert (sent["x-one"], sent["x-two"], sent["accept"]) == ("1", "mine", "a/b")
 
 
 def test_plugin(server: ScriptedServer) -> None:
-    """A plugin sees and changes all headers of every request, and is asked each time."""
+    """A plugin is called for every request, and may change all its headers."""
     count = iter(range(1, 9))
 
     def plugin(request: Any) -> None:
@@ -66,7 +66,7 @@ def test_plugin(server: ScriptedServer) -> None:
 
 
 def test_errors_of_a_plugin_are_the_callers(server: ScriptedServer) -> None:
-    """What a plugin raises reaches the caller, and nothing is sent."""
+    """A plugin's exception reaches the caller, and nothing is sent."""
 
     def plugin(request: Any) -> None:
         raise LookupError("no token")
@@ -81,7 +81,7 @@ def test_errors_of_a_plugin_are_the_callers(server: ScriptedServer) -> None:
 
 
 def test_headers_of_the_users_client(server: ScriptedServer) -> None:
-    """The client behind a context sends the context's headers, replaced by those of a call."""
+    """The client behind a context sends the context's headers; headers of a call win."""
     settings = configure(http_headers={"Authorization": "ours"})
     backend = open_backend(Endpoint("http", server.address), [("X-Mine", "1")], settings)
     backend.client().is_server_live()
@@ -109,7 +109,7 @@ def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
 
 
 def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """http_proxy counts for unchanged scripts, as it did in v1 (docs/v1-behaviour.md §10.1)."""
+    """http_proxy applies to unchanged scripts, as in v1 (docs/v1-behaviour.md §10.1)."""
     monkeypatch.setenv("http_proxy", f"http://{server.address}")
     backend = open_backend(Endpoint("http", "triton.test:8000"))
     assert backend.live()
@@ -134,7 +134,7 @@ def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize(("binary", "kind"), [(True, b"octet-stream"), (False, b"json")])
 def test_one_content_type(server: ScriptedServer, binary: bool, kind: bytes) -> None:
-    """A request names the type of its body once, whichever form its tensors have."""
+    """A request has one content type, in whatever form its tensors are."""
     backend = open_backend(Endpoint("http", server.address))
     backend.infer(CALL._replace(binary=binary))
     lines = server.requests[0].lower().split(b"\r\n")
@@ -145,7 +145,7 @@ def test_one_content_type(server: ScriptedServer, binary: bool, kind: bytes) -> 
 
 
 def test_network_timeout_is_not_repeated() -> None:
-    """A server that falls silent: one request, the text of v1, and no second attempt."""
+    """A silent server gets one request and no second attempt. The error has v1's text."""
     answers: Iterator[Answer] = iter([REPLY, SILENCE, SILENCE])
     with ScriptedServer(lambda _: next(answers)) as server:
         settings = configure(network_timeout=1)
@@ -159,7 +159,7 @@ def test_network_timeout_is_not_repeated() -> None:
 
 
 def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
-    """The kernel probes idle connections when asked to, and does not by default."""
+    """The kernel probes idle connections if set so, and does not by default."""
     endpoint = Endpoint("http", server.address)
     for settings, expected in (
         (Settings(), (0,)),

@@ -1,4 +1,4 @@
-"""HTTPS: verified connections and libcurl's texts for those that are not."""
+"""HTTPS: verified connections, and libcurl's texts for connections that are not."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """Return a certificate authority that nobody trusts yet."""
+    """Return a certificate authority that is not trusted yet."""
     return Authority(tmp_path)
 
 
 @pytest.fixture
 def secure_server(authority: Authority) -> Iterator[ScriptedServer]:
-    """Yield a server with a certificate of it."""
+    """Yield a server with a certificate of this authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.issue("localhost", "127.0.0.1"))
     with ScriptedServer(lambda request: REPLY, context=context) as server:
@@ -35,7 +35,7 @@ def secure_server(authority: Authority) -> Iterator[ScriptedServer]:
 def test_trusted_server(
     secure_server: ScriptedServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a certificate that the system trusts everything works, large tensors included."""
+    """With a trusted certificate everything works, large tensors included."""
     monkeypatch.setenv("SSL_CERT_FILE", authority.roots)
     backend = open_backend(Endpoint("http", secure_server.address, secure=True))
     content = np.arange(100_000, dtype=np.float32)

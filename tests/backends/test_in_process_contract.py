@@ -1,4 +1,4 @@
-"""The server inside the process, held to the contract that the real server fulfils."""
+"""The server inside the process against the real server's contract."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def server() -> Iterator[testing.Server]:
 
 @pytest.fixture
 def open_backend() -> OpenBackend:
-    """Opens a backend as sessions do."""
+    """Return a function that opens a backend as sessions do."""
     return opened_backend
 
 
@@ -57,13 +57,13 @@ class TestInProcessBackend(Contract):
     """The contract, once per protocol."""
 
     def test_client(self, backend: Backend) -> None:
-        """There is no connection for a client of tritonclient's; the refusal says so."""
+        """Without a connection unwrap is refused with the reason."""
         with pytest.raises(Unsendable, match="which no tritonclient client can reach") as caught:
             backend.client()
         assert backend.endpoint.address in caught.value.message
 
     def test_in_loop(self, backend: Any, dead_backend: Any) -> None:
-        """An event loop gets the reply, the refusal or the broken connection as an outcome."""
+        """An event loop gets the reply, the refusal or the lost connection as an outcome."""
         outcome = in_loop(backend, "simple")
         assert isinstance(outcome, InferReply)
         assert outcome.request_id == "5"
@@ -71,7 +71,7 @@ class TestInProcessBackend(Contract):
         assert isinstance(in_loop(dead_backend, "simple"), TransportError)
 
     def test_stream_with_headers(self, backend: Any) -> None:
-        """A stream is opened with metadata as a stream to a real server is."""
+        """A stream accepts metadata, as a real server's stream does."""
         replies: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
         stream = backend.open_stream(
             lambda *reply: replies.put(reply), lambda _: None, (("name", "value"),)

@@ -1,4 +1,4 @@
-"""Tensors as JSON, both ways (KServe v2)."""
+"""Tensors as JSON, in both directions (KServe v2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sent(datatype: str, *chunks: bytes) -> Any:
 
 @given(st.data())
 def test_numbers_are_exact(data: st.DataObject) -> None:
-    """Every finite number of every type comes back bit by bit, however many digits it has."""
+    """Every finite number of every type comes back bit by bit, with any number of digits."""
     row = data.draw(st.sampled_from(NUMERIC))
     assert row.numpy is not None
     finite: Any = {"allow_nan": False, "allow_infinity": False} if row.numpy.kind == "f" else {}
@@ -39,7 +39,7 @@ def test_numbers_are_exact(data: st.DataObject) -> None:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_strings_are_exact(texts: list[str]) -> None:
-    """Strings are JSON strings, with zero bytes and whatever Unicode has."""
+    """Strings are JSON strings, with zero bytes and all of Unicode."""
     encoded = [text.encode() for text in texts]
     data = b"".join(len(element).to_bytes(4, "little") + element for element in encoded)
     assert sent("BYTES", data) == texts
@@ -47,7 +47,7 @@ def test_strings_are_exact(texts: list[str]) -> None:
 
 
 def test_form_of_a_request() -> None:
-    """Flat data of all batch entries, the outputs by name, no parameter of a binary tensor."""
+    """JSON has flat data of all batch entries, outputs by name, and no binary parameters."""
     tensor = TensorIn("x", "INT8", (2, 1), (b"\1", b"\2"), 2)
     call = InferCall("m", "", (tensor,), (OutputSpec("y"),), "7", binary=False)
     assert json.loads(json_request(call)) == {
@@ -72,14 +72,14 @@ def test_nan_is_null() -> None:
     ],
 )
 def test_what_json_cannot_carry(datatype: str, data: bytes, wrong: str) -> None:
-    """It is refused, with what is wrong and what to do."""
+    """A value that JSON cannot carry is refused, with what is wrong and what to do."""
     with pytest.raises(Unsendable, match=f"input 'x' has {wrong}, .* send it over gRPC"):
         sent(datatype, data)
 
 
 @pytest.mark.parametrize("data", [b"\1\0\0", b"\2\0\0\0a"])
 def test_broken_strings(data: bytes) -> None:
-    """Strings that end before their length are refused, and nothing is sent in their place."""
+    """Strings that end before their length are refused, and nothing is sent."""
     with pytest.raises(Unsendable, match="input 'x' is a malformed string tensor: .*; expected"):
         sent("BYTES", data)
 
@@ -100,6 +100,6 @@ def test_broken_strings(data: bytes) -> None:
     ],
 )
 def test_what_is_no_element(datatype: str, values: list[Any]) -> None:
-    """An answer with a value that its type does not have is refused, never rounded or cut."""
+    """A reply with a value outside its type is refused, never rounded or cut."""
     with pytest.raises(UnreadableReply):
         tensor_data("x", datatype, values)

@@ -1,4 +1,4 @@
-"""Which settings connections are found again under (docs/settings.md)."""
+"""The settings that separate shared connections (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDPOINTS = [
 
 
 class Plugin:
-    """A plugin that cannot be hashed, and is equal to every other."""
+    """A plugin that is not hashable and equals every plugin."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plugin)
@@ -64,7 +64,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_connections_are_of_their_settings(
     name: str, endpoint: Endpoint, others: dict[str, Any]
 ) -> None:
-    """Another value of a setting makes other connections exactly where it is declared to."""
+    """A setting's value separates connections exactly if its declaration says so."""
     connector_for = CONNECTOR_FOR[endpoint.protocol]
     if name == "insecure" and endpoint == Endpoint(GRPC, "h:1", True):
         with pytest.raises(ValueError, match="gRPC verifies every server"):
@@ -78,7 +78,7 @@ def test_connections_are_of_their_settings(
 
 
 def test_files_count_by_their_content(tmp_path: Path) -> None:
-    """Other certificates in the file of the same name make other connections."""
+    """New certificates in a file of one name make new connections."""
     roots = tmp_path / "roots.pem"
     folders = [tmp_path / name for name in ("one", "other")]
     for protocol, connector_for in CONNECTOR_FOR.items():
@@ -92,7 +92,7 @@ def test_files_count_by_their_content(tmp_path: Path) -> None:
 
 
 def test_equal_plugins_are_not_the_same(others: dict[str, Any]) -> None:
-    """Two plugins share no channel, though they say that they are equal: they may change."""
+    """Two plugins share no channel even if they are equal, because they may change."""
     endpoint = Endpoint(GRPC, "h:1")
-    one, other = Settings(plugin=others["plugin"]), Settings(plugin=Plugin())
-    assert CONNECTOR_FOR[GRPC](endpoint, one) != CONNECTOR_FOR[GRPC](endpoint, other)
+    first, other = Settings(plugin=others["plugin"]), Settings(plugin=Plugin())
+    assert CONNECTOR_FOR[GRPC](endpoint, first) != CONNECTOR_FOR[GRPC](endpoint, other)

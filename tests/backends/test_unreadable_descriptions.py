@@ -1,4 +1,4 @@
-"""Configurations, lists and statistics that make no sense, and types that are too new."""
+"""Unreadable configurations, lists and statistics, and types that are too new."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("content", [*CONFIGS, DEEP], ids=lambda content: repr(content)[-40:])
 def test_http_configuration(content: Any, http_server: HttpAnswers, opened: Any) -> None:
-    """A configuration that cannot be read is refused by whoever needs it."""
+    """An unreadable configuration is refused by every call that needs it."""
     # docs/v1-behaviour.md §3.1, §6.2
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     http_server.replaced["config"] = (body, None)
@@ -71,7 +71,7 @@ def test_http_configuration(content: Any, http_server: HttpAnswers, opened: Any)
     ],
 )
 def test_http_control(kind: str, content: Any, ask: Any, http_server: HttpAnswers) -> None:
-    """Members of another kind than the protocol's are refused, not passed on."""
+    """Members of the wrong JSON type are refused, not passed on."""
     # docs/v1-behaviour.md §6
     http_server.replaced[kind] = (json.dumps(content).encode(), None)
     context = (ask or ServerStatusContext)(http_server.address, 0)
@@ -83,7 +83,7 @@ def test_http_control(kind: str, content: Any, ask: Any, http_server: HttpAnswer
 
 
 def newer_config(protocol: int, *, inputs: bool) -> Any:
-    """Return the model's configuration, a tensor of a type that v1 and this version do not know."""
+    """Return the model's configuration with a tensor of an unknown type."""
     config = model_config()
     del config["output"][1]
     if protocol == 0:
@@ -97,12 +97,12 @@ def newer_config(protocol: int, *, inputs: bool) -> Any:
 
 @pytest.fixture(params=[0, 1], ids=["HTTP", "GRPC"])
 def side(request: Any, http_server: HttpAnswers, grpc_server: GrpcAnswers) -> Any:
-    """(server, protocol)"""
+    """Return the server and the protocol."""
     return (grpc_server if request.param else http_server), request.param
 
 
 def test_input_of_a_newer_type(side: Any, opened: Any) -> None:
-    """The context is made, the server has a status; a request is refused."""
+    """With an unknown type contexts and status work; a request is refused."""
     # docs/v1-behaviour.md §8.3
     server, protocol = side
     server.replaced["config"] = newer_config(protocol, inputs=True)
@@ -119,7 +119,7 @@ def test_input_of_a_newer_type(side: Any, opened: Any) -> None:
 
 
 def test_output_of_a_newer_type(side: Any, opened: Any) -> None:
-    """Such an output is refused by the name that the reply gives it."""
+    """An output of an unknown type is refused by the name in the reply."""
     # docs/v1-behaviour.md §4.1, §8.3
     server, protocol = side
     server.replaced["config"] = newer_config(protocol, inputs=False)

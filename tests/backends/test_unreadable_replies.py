@@ -1,6 +1,4 @@
-"""Replies that make no sense: each call says so, as an InferenceServerException
-(docs/v1-behaviour.md §1.6).
-"""
+"""Unreadable replies: each call raises InferenceServerException (docs/v1-behaviour.md §1.6)."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ def test_http_reply(
 
 @pytest.mark.parametrize("length", ["-1", "x", "9999", "\xb2"])
 def test_http_header_length(length: str, http_server: HttpAnswers, opened: Any) -> None:
-    """KServe v2's binary data extension: a length of the header that cannot be is refused."""
+    """An impossible header length is refused (KServe v2's binary data extension)."""
     context = opened(http_server.address, 0, "m")
     body, _ = with_data(reply(), 2 * SCORES.tobytes())
     http_server.replaced["infer"] = http(
@@ -95,7 +93,7 @@ def test_http_header_length(length: str, http_server: HttpAnswers, opened: Any) 
 @pytest.mark.parametrize("infer", [run, with_callback, with_id])
 @pytest.mark.parametrize("size", [0, 3, 4, 12])
 def test_grpc_reply(size: int, infer: Any, grpc_server: GrpcAnswers, opened: Any) -> None:
-    """Data that do not fit are refused, also in a reply that is else like the last."""
+    """Data that do not fit are refused, also in a reply that otherwise equals the last reply."""
     # docs/v1-behaviour.md §4.1
     context = opened(grpc_server.address, 1, "m")
     context.run(INPUTS, {"OUT": RAW})
@@ -129,7 +127,7 @@ BAD_CLASSES = [
 def test_classes(
     data: bytes, model: str, grpc_server: GrpcAnswers, http_server: HttpAnswers, opened: Any
 ) -> None:
-    """Class strings that are none are refused, whatever they are asked for."""
+    """Invalid class strings are refused, in every format."""
     # docs/v2-mapping.md §1
     response = v2.ModelInferResponse()
     response.CopyFrom(GRPC_ANSWERS["classes"])
@@ -149,7 +147,7 @@ def test_classes(
 
 @pytest.mark.parametrize("index", [2, 999_999_999])
 def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -> None:
-    """A label of a class that the tensor does not have takes no memory (docs/v2-mapping.md §1)."""
+    """A label for a class outside the tensor uses no memory (docs/v2-mapping.md §1)."""
     data = texts(b"1.000000:%d:far" % index, b"0.5:1:b")
     header = reply(classes=True)
     header["outputs"][0]["parameters"] = {"binary_data_size": len(data)}
@@ -160,7 +158,7 @@ def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -
 
 
 def test_stub(grpc_server: GrpcAnswers) -> None:
-    """A raw stub's call ends as gRPC's own do when an answer cannot be read."""
+    """A raw stub's call with an unreadable reply ends as gRPC's own."""
     # docs/v1-behaviour.md §9.2
     response = v2.ModelInferResponse()
     response.CopyFrom(GRPC_ANSWERS["classes"])

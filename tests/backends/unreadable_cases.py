@@ -1,4 +1,4 @@
-"""Two servers with answers that make no sense, and the styles of requests to them."""
+"""Two servers with unreadable replies, and the styles of requests to them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def grpc_server() -> Iterator[GrpcAnswers]:
 
 @pytest.fixture
 def opened() -> Iterator[Callable[..., InferContext]]:
-    """Opens contexts; closes them at the end."""
+    """Open contexts; close them at the end."""
     with ExitStack() as contexts:
         yield lambda *args, **kwargs: contexts.enter_context(InferContext(*args, **kwargs))
 
 
 @pytest.fixture
 def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No thread dies, and nothing is written to stderr."""
+    """Check that no thread dies and that stderr stays empty."""
     died: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", lambda arguments: died.append(arguments.exc_value))
     yield
@@ -50,7 +50,7 @@ def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def refused(call: Callable[[], Any]) -> str:
-    """Return the message of the error that a call raises."""
+    """Return the message of a call's error."""
     with pytest.raises(InferenceServerException) as caught:
         call()
     message: str | None = caught.value.message()
@@ -59,7 +59,7 @@ def refused(call: Callable[[], Any]) -> str:
 
 
 def output(**members: Any) -> dict[str, Any]:
-    """Return a reply over HTTP whose first output is changed."""
+    """Return a reply over HTTP with a changed first output."""
     header = reply()
     header["outputs"] = [{**header["outputs"][0], **members}]
     return header
@@ -70,7 +70,7 @@ def run(context: InferContext, outputs: Any) -> None:
 
 
 def with_callback(context: InferContext, outputs: Any) -> None:
-    """Fetch the result when the callback has come."""
+    """Fetch the result when the callback is called."""
     numbers: SimpleQueue[int] = SimpleQueue()
     context.async_run(lambda _, number: numbers.put(number), INPUTS, outputs)
     number = numbers.get(timeout=PATIENCE)
@@ -79,5 +79,5 @@ def with_callback(context: InferContext, outputs: Any) -> None:
 
 
 def with_id(context: InferContext, outputs: Any) -> None:
-    """Fetch the result by its number, and wait for it."""
+    """Fetch the result by its id, and wait for it."""
     context.get_async_run_results(context.async_run(INPUTS, outputs), True)
