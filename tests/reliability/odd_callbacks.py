@@ -59,7 +59,7 @@ def _odd_syntax_error() -> BaseException:
     return error
 
 
-#: Functions by name, each of which makes an exception for a callback to raise.
+#: Functions by name. Each makes an exception for a callback to raise.
 EXCEPTIONS: dict[str, Callable[[], BaseException]] = {
     "Exception": Exception,
     "ValueError": lambda: ValueError("odd \ud800 é \0 text"),
@@ -101,7 +101,7 @@ def _closed() -> Any:
     return o
 
 
-#: Functions by name, each of which makes a replacement of ``sys.stderr``.
+#: Functions by name. Each makes a replacement of ``sys.stderr``.
 STREAMS: dict[str, Callable[[], Any]] = {
     "memory": io.StringIO,
     "none": lambda: None,

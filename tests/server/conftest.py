@@ -70,7 +70,7 @@ def regions(url: str, protocol: int) -> Iterator[Regions]:
 
 @pytest.fixture(params=["HTTP", "GRPC", "stream"])
 def way(request: pytest.FixtureRequest) -> str:
-    """Return the way in which requests travel."""
+    """Return the style of the requests."""
     name: str = request.param
     return name
 

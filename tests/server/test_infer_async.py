@@ -41,7 +41,7 @@ ONLY_CALLBACKS = (
 
 
 class Release(NamedTuple):
-    """The calls with which programs of some releases send a request and fetch its results."""
+    """The calls of some releases that send a request and fetch its results."""
 
     send: Callable[..., Any]
     fetch: Callable[[InferContext, int], Any]

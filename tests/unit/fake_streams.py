@@ -1,4 +1,4 @@
-"""Streams without a server: they keep what is sent, and answer and end when told."""
+"""Streams without a server: they record requests, and reply and end when a test says so."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def call(number: int, sequence: int = 0, start: bool = False, end: bool = False)
 
 
 class FakeStream:
-    """One stream: keeps what is sent, answers when told."""
+    """A stream that records its requests, and replies when a test says so."""
 
     def __init__(self, on_reply: Any, on_end: Any, headers: Any = ()) -> None:
         self.on_reply, self._on_end = on_reply, on_end
         self.sent: list[str] = []
         self.closed: list[bool] = []
-        self.takes = True  # until it has ended; its end may be told later
+        self.takes = True  # until it has ended; its end may be reported later
         self.fails: BackendError | None = None
         self.ends_first = False
 
@@ -30,14 +30,14 @@ class FakeStream:
         self.takes = False
         self._on_end(error)
 
-    def send(self, one: InferCall) -> None:
+    def send(self, call: InferCall) -> None:
         if self.ends_first:
             self.end()
         if self.fails is not None:
             raise self.fails
         if not self.takes:
             raise StreamEnded(LOST.message)
-        self.sent.append(one.request_id)
+        self.sent.append(call.request_id)
 
     def close(self, wait: bool = True) -> None:
         self.closed.append(wait)
@@ -45,7 +45,7 @@ class FakeStream:
 
 
 class FakeBackend:
-    """Opens such streams; ``refuses`` is raised instead."""
+    """A backend that opens such streams, or raises ``refuses``."""
 
     def __init__(self) -> None:
         self.streams: list[FakeStream] = []

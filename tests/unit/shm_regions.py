@@ -1,4 +1,4 @@
-"""What the tests of system shared memory share: keys of their own, and fresh interpreters."""
+"""Unique keys and fresh interpreters for the tests of system shared memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _numbers = itertools.count()
 
 
 def path_of(key: str) -> str:
-    """Where Linux shows the object of a key."""
+    """Return the path of a key's object on Linux."""
     return "/dev/shm/" + key.lstrip("/")
 
 
 def contents(key: str) -> bytes:
-    """Return the bytes of a key's object, as any other process sees them."""
+    """Return the bytes of a key's object, as any other process reads them."""
     with open(path_of(key), "rb") as file:
         return file.read()
 
 
 @contextmanager
 def fresh_keys() -> Iterator[Callable[[], str]]:
-    """Makes keys that no other test or process uses, and removes their objects afterwards."""
+    """Yield a function that makes unique keys. Remove their objects afterwards."""
     keys: list[str] = []
 
     def make() -> str:
@@ -54,5 +54,5 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def code_of(error: shm.SharedMemoryException) -> int:
-    """v1's error code."""
+    """Return v1's error code."""
     return int(error.args[0].value)

@@ -1,4 +1,4 @@
-"""Addresses taken apart, and what each of their readers makes of odd ones."""
+"""Parsed addresses, and the reaction of each of their readers to odd addresses."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ http://h:1@x:2 | - | - | x 2 Basic aDox | yes
 
 
 def unescaped(text: str) -> str:
-    """Return a cell of the table → its text."""
+    """Return a cell of the table as its text."""
     return "" if text == "''" else text.encode("ascii").decode("unicode_escape")
 
 
@@ -105,7 +105,7 @@ ROWS = [tuple(map(unescaped, line.split(" | "))) for line in TABLE.strip().split
 
 
 def shown(parts: Any) -> str:
-    """Return what a reader returns → as the table has it."""
+    """Return a reader's result as the table has it."""
     return " ".join(str(part) or "''" for part in parts)
 
 
@@ -115,7 +115,7 @@ def http(text: str) -> str:
 
 
 def through_proxy(text: str) -> str:
-    """Return the settings' proxy, whether or not the setting can be given so."""
+    """Return the settings' proxy, even if the setting would refuse it."""
     result = proxy_for(Settings(proxy=text), "host", False)
     assert result is not None
     return shown(result)
@@ -128,7 +128,7 @@ def setting(text: str) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: ascii(row[0]))
 def test_readers_of_addresses(row: tuple[str, ...]) -> None:
-    """Each reader accepts what it did, with the same result, and refuses the rest in its way."""
+    """Each reader accepts the table's addresses with its results, and refuses all others."""
     readers = (http, target_of, through_proxy, setting)
     refusals: tuple[Any, ...] = (
         (HTTPException, UnicodeError),
@@ -143,7 +143,7 @@ def test_readers_of_addresses(row: tuple[str, ...]) -> None:
 
 
 def test_parts_are_as_written() -> None:
-    """Nothing is decoded, and a part that is not there is None."""
+    """Address parts are not decoded, and a missing part is None."""
     assert addresses.parse("HTTP://u%41:p@[::1]:080/a?b") == (
         *("HTTP", "u%41:p", "[::1]", "080", "/a?b"),
     )
@@ -153,13 +153,13 @@ def test_parts_are_as_written() -> None:
 
 @pytest.mark.parametrize(("host", "joined"), [("h", "h:1"), ("::1", "[::1]:1")])
 def test_port_joined_and_split(host: str, joined: str) -> None:
-    """An IPv6 address has brackets beside a port, and only there."""
+    """An IPv6 address has brackets exactly beside a port."""
     assert addresses.join_port(host, 1) == joined
     assert addresses.split_port(joined) == (host, "1")
 
 
 @pytest.mark.parametrize("address", ["http://u:p@h:1/x", "u:p@h:1/x", "u:p@ss@h:1/x", "h:1/x"])
 def test_shown_without_password(address: str) -> None:
-    """What is printed of an address has neither user nor password."""
+    """A printed address has neither user nor password."""
     assert addresses.without_user(address).endswith("h:1/x")
     assert "p@" not in addresses.without_user(address)

@@ -1,4 +1,4 @@
-"""Texts that callers give (docs/v1-behaviour.md §3.9, §7.1)."""
+"""Texts from callers (docs/v1-behaviour.md §3.9, §7.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from tritonclient_shim.core.errors import InferenceServerException
     ],
 )
 def test_c_strings_end_at_a_nul(value: Any, errors: str, text: str) -> None:
-    """str and bytes become the text that C saw; bytes that are not UTF-8 as the caller says."""
+    """str and bytes become the text that C saw.
+
+    The caller decides about bytes that are not UTF-8.
+    """
     assert arguments.c_string(value, 1, errors) == text
 
 
@@ -35,7 +38,7 @@ def test_c_strings_end_at_a_nul(value: Any, errors: str, text: str) -> None:
     ],
 )
 def test_what_is_no_text(value: Any, reason: str) -> None:
-    """Names of inputs, regions and models are refused as ctypes refused them, with their place."""
+    """Invalid names of inputs, regions and models raise ctypes' error, with their position."""
     for convert in (
         lambda: arguments.text(value, "an input name", 3),
         lambda: arguments.c_string(value, 3),
@@ -47,7 +50,7 @@ def test_what_is_no_text(value: Any, reason: str) -> None:
 
 
 def test_none_and_regions() -> None:
-    """For a region None is no text like any other; elsewhere v1's process ended."""
+    """A region's name may not be None. Elsewhere v1's process ended."""
     with pytest.raises(ArgumentError, match="argument 1: .*'NoneType' object has no attribute"):
         arguments.c_string(None, 1)
     with pytest.raises(InferenceServerException, match="an input name must be str or bytes"):
@@ -55,7 +58,7 @@ def test_none_and_regions() -> None:
 
 
 def test_model_names_are_taken_whole() -> None:
-    """The model of a control call or of a status is no C string: its NULs belong to it."""
+    """A model's name in control and status calls keeps its NULs, because it was no C string."""
     assert arguments.model_name("a\0b", 2) == arguments.model_name(b"a\0b", 2) == "a\0b"
     assert arguments.model_name(b"\xff", 2) == "\ufffd"
     with pytest.raises(InferenceServerException, match="model_name must be text, got None"):

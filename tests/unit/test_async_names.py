@@ -1,4 +1,4 @@
-"""``async`` as a name, as it was before Python 3.7."""
+"""``async`` as a name, as before Python 3.7."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tritonclient_shim.migrate.async_names import rewritten
 
 
 def names_of(source: str) -> dict[str, object]:
-    """Compile and run what ``rewritten`` makes of a source."""
+    """Compile and run the output of ``rewritten`` for a source."""
     namespace: dict[str, object] = {"kept": []}
     exec(rewritten(source)[0], namespace)
     return namespace
 
 
 def test_attribute_argument_and_variable_keep_their_name() -> None:
-    """What compiles is the name ``async`` itself, as argparse and callers know it."""
+    """Rewritten code compiles with the name ``async`` that argparse and callers use."""
     source = (
         "from argparse import Namespace\n"
         "flags = Namespace(**{'async': 3})\n"
@@ -42,14 +42,14 @@ def test_attribute_argument_and_variable_keep_their_name() -> None:
     ],
 )
 def test_everything_else_stays(source: str) -> None:
-    """Keywords, texts, comments, longer names and what is no Python at all are left alone."""
+    """Keywords, texts, comments, longer names and invalid Python stay unchanged."""
     text, lines = rewritten(source)
     if "broken" not in source:
         assert (text, lines) == (source, [])
 
 
 def test_places_do_not_move() -> None:
-    """Every line and column stays, and the lines that were touched are told."""
+    """Every line and column stays, and the changed lines are returned."""
     source = "x = 1\nif a.async and b.async:\n    f(async = 2, after=3)\n"
     text, lines = rewritten(source)
     assert lines == [2, 2, 3]
@@ -58,7 +58,7 @@ def test_places_do_not_move() -> None:
 
 
 def test_both_kinds_in_one_file() -> None:
-    """A file may have both: the keyword where it is one, the name where it is one."""
+    """A file may contain ``async`` as a keyword and as a name."""
     text, lines = rewritten("async def f(o):\n    return o.async\n")
     assert lines == [2]
     compile(text, "x", "exec")

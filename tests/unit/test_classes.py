@@ -16,8 +16,8 @@ from hypothesis.extra import numpy as arrays
 from tritonclient_shim.core.errors import UnreadableReply
 from tritonclient_shim.translate import classes, introsort
 
-# The tables were computed by a C++ program: std::sort of GNU's library over the indices of the
-# values, compared by value[a] > value[b].
+# A C++ program computed the tables: std::sort of GNU's library over the indices of the values,
+# compared by value[a] > value[b].
 
 #: (length, different values, seed of :func:`values`) -> order
 TIES = {
@@ -43,7 +43,7 @@ ALL_EQUAL = (
     "11 12 13 14 15 16 17 18 19 "
 )
 
-#: Seed and length -> order of values among which one in six is NaN.
+#: Seed and length -> order of values, one in six of them NaN.
 NANS = {
     10: ("7 4 1 3 5 6 0 2 8 9 "),
     17: ("1 16 6 5 3 4 2 7 10 12 11 14 8 9 13 15 0 "),
@@ -66,7 +66,7 @@ LONG = {
     (2000, 300): 554370874,
 }
 
-#: Made against the sort, so that it gives up on quicksort and sorts a heap.
+#: Values made against the sort, so that it gives up on quicksort and sorts a heap.
 ADVERSE = (
     "-28 0 -23 -1 -26 -2 -22 -3 -30 -4 -21 -5 -25 -6 -20 -7 -27 -8 -10 -9 -29 -28 -27 -26 "
     "-25 -24 -23 -22 -21 -24 0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -20 -18 -19 -17 -18 -16 -17 -15 "
@@ -79,7 +79,7 @@ ADVERSE_ORDER = (
 
 
 def draws(seed: int) -> Any:
-    """Numbers of the C standard's example generator."""
+    """Yield numbers of the C standard's example generator."""
     while True:
         seed = (1103515245 * seed + 12345) % 2**31
         yield seed >> 16
@@ -108,7 +108,7 @@ def digest(order: list[int]) -> int:
 
 @pytest.mark.parametrize("case", TIES)
 def test_ties(case: tuple[int, int, int]) -> None:
-    """Equal values: the order of the server's sort, for every number of the best."""
+    """Equal values have the order of the server's sort, for every number of classes."""
     # docs/v1-behaviour.md §4.2
     scores = values(*case)
     expected = numbers(TIES[case])
@@ -119,7 +119,7 @@ def test_ties(case: tuple[int, int, int]) -> None:
 
 
 def test_all_equal() -> None:
-    """Nothing but ties; up to 16 of them stay in the order of their indices."""
+    """If all values are equal, up to 16 stay in the order of their indices."""
     # docs/v1-behaviour.md §4.2
     assert introsort.descending([1.0] * 40) == numbers(ALL_EQUAL)
     for size in range(17):
@@ -128,7 +128,7 @@ def test_all_equal() -> None:
 
 @pytest.mark.parametrize("length", NANS)
 def test_nans(length: int) -> None:
-    """NaN: compares as nothing; the sort's own order again, whichever are the best."""
+    """NaN compares as nothing: the order is the sort's own, for every number of classes."""
     # docs/v1-behaviour.md §4.2
     drawn = values(length, 6, length)
     scores = [math.nan if draw == 5 else float(draw) for draw in drawn]
@@ -140,13 +140,14 @@ def test_nans(length: int) -> None:
 
 @pytest.mark.parametrize("case", LONG)
 def test_long(case: tuple[int, int]) -> None:
-    """A thousand classes and more (docs/v1-behaviour.md §4.2)."""
+    """A thousand classes and more have the order of the server's sort."""
+    # docs/v1-behaviour.md §4.2
     length, different = case
     assert digest(introsort.descending(values(length, different, sum(case)))) == LONG[case]
 
 
 def test_adverse() -> None:
-    """Values on which quicksort degenerates; the sort then turns to a heap."""
+    """Values on which quicksort degenerates have the order of the sort's heap."""
     # docs/v1-behaviour.md §4.2
     scores, order = numbers(ADVERSE), numbers(ADVERSE_ORDER)
     assert introsort.descending(scores) == order
@@ -156,7 +157,7 @@ def test_adverse() -> None:
 
 @given(st.lists(st.sampled_from([math.nan, 0.0, 1.0, -1.0, math.inf]), max_size=120))
 def test_any_list_is_sorted(scores: list[float]) -> None:
-    """Every index once, for any mixture with NaNs; without them, descending."""
+    """Each index appears once, for any mixture with NaNs. Without NaNs the values descend."""
     # docs/v1-behaviour.md §4.2
     order = introsort.descending(scores)
     assert sorted(order) == list(range(len(scores)))
@@ -176,14 +177,14 @@ SCORES = st.one_of(
     st.integers(0, 60),
 )
 def test_the_first_places_alone(scores: list[float], count: int) -> None:
-    """A sort of the first places finds them as the sort of all places does."""
+    """A sort of the first places returns the beginning of the complete sort."""
     # docs/v1-behaviour.md §4.2
     assert introsort.descending(scores, count) == introsort.descending(scores)[:count]
 
 
 @given(SCORES, st.integers(1, 50))
 def test_best_is_the_sort(rows: Any, count: int) -> None:
-    """The quick way for some classes is the beginning of the whole sort, row by row."""
+    """The quick selection of some classes is the beginning of the complete sort, row by row."""
     # docs/v1-behaviour.md §4.2
     expected = [introsort.descending(row)[:count] for row in rows.tolist()]
     before = rows.copy()
@@ -195,7 +196,7 @@ DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8"]
 
 
 def lowest_first(dtype: str) -> list[Any]:
-    """Numbers at which a search for the largest can go astray, and some ordinary ones."""
+    """Return values that mislead a search for the largest, and some ordinary values."""
     if np.dtype(dtype).kind == "f":
         least = np.finfo(dtype).min
         return [-math.inf, math.nan, math.inf, least, -least, 0.0, -0.0, *range(-4, 5)]
@@ -205,7 +206,7 @@ def lowest_first(dtype: str) -> list[Any]:
 
 @given(st.data(), st.sampled_from(DTYPES))
 def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
-    """The same with -inf, NaN and the lowest integer among the best."""
+    """The quick selection is right with -inf, NaN and the lowest integer among the best."""
     # docs/v1-behaviour.md §4.2
     length = data.draw(st.sampled_from([1, 2, 5, 16, 17, 40]))
     few = data.draw(st.lists(st.sampled_from(lowest_first(dtype)), min_size=1, max_size=4))
@@ -220,7 +221,7 @@ def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
 
 
 def test_read_only_scores() -> None:
-    """Scores are views on a received message; they are not written to."""
+    """Scores are views on a received message, and stay unchanged."""
     # docs/v1-behaviour.md §4.2
     rows = np.frombuffer(np.arange(20, dtype="f4").tobytes(), "f4").reshape(2, 10)
     assert best(rows, 2) == [[9, 8], [9, 8]]
@@ -228,7 +229,7 @@ def test_read_only_scores() -> None:
 
 @pytest.mark.smoke
 def test_values_are_float32() -> None:
-    """Value: float32, widened; beyond its range infinite, -0.0 is 0.0."""
+    """A value is float32, widened. Beyond its range it is infinite, and -0.0 is 0.0."""
     # docs/v1-behaviour.md §4.2
     rows = np.array([[0.1, 1e300, -1e300, 1e-320, -0.0]])
     (result,) = classes.from_scores(rows, 9, [])
@@ -241,7 +242,7 @@ def test_values_are_float32() -> None:
 
 @pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]])
 def test_labels(labels: list[str]) -> None:
-    """Label: by index, '' where there is none (docs/v1-behaviour.md §4.2)."""
+    """A label is found by index, '' if there is none (docs/v1-behaviour.md §4.2)."""
     (result,) = classes.from_scores(np.array([[1, 2, 3]], "i4"), 3, labels)
     given_labels = [*labels, "", "", ""]
     assert [label for _, _, label in result] == [given_labels[i] for i in (2, 1, 0)]
@@ -263,7 +264,7 @@ def test_labels(labels: list[str]) -> None:
     ],
 )
 def test_texts_of_a_server(text: bytes, expected: tuple[int, float, str]) -> None:
-    """``value:index[:label]``, labels with colons, values as float32 (docs/v2-mapping.md §1)."""
+    """A class string is ``value:index[:label]``, with colons in labels (docs/v2-mapping.md §1)."""
     result = tuple(classes.from_text(text))
     assert result == expected
     assert str(result[1]) == str(expected[1])
@@ -273,20 +274,20 @@ def test_texts_of_a_server(text: bytes, expected: tuple[int, float, str]) -> Non
     "text", [b"", b"no class", b"1.0:", b"1.0:x:l", b"x:1:l", b"1:-1", b"1:4294967296", b"1:\xb2"]
 )
 def test_texts_that_are_no_classes(text: bytes) -> None:
-    """What a server sends in place of a class is an unreadable answer, not a Python error."""
+    """An invalid class string is an unreadable reply, not an error of Python's."""
     with pytest.raises(UnreadableReply, match="its classification has .* as a class; expected"):
         classes.from_texts(len(text).to_bytes(4, "little") + text, 1)
 
 
 def test_classes_that_cannot_be_split() -> None:
-    """A number of classes that leaves some over is an unreadable answer: none is given away."""
+    """A number of classes that the batch does not divide is an unreadable reply."""
     data = b"".join(len(text).to_bytes(4, "little") + text for text in (b"2:1", b"1:0", b"9:3"))
     with pytest.raises(UnreadableReply, match="3 classes; expected as many for each of 2 batch"):
         classes.from_texts(data, 2)
 
 
 def test_texts_of_a_batch() -> None:
-    """The strings of a batch, split evenly; labels by index from any order."""
+    """A batch's class strings are split evenly, with labels by index from any order."""
     # docs/v2-mapping.md §1
     data = b"".join(
         len(text).to_bytes(4, "little") + text for text in (b"2:1:b", b"1:0:a", b"9:3:d", b"8:0:a")

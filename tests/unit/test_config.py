@@ -1,5 +1,6 @@
-"""A v2 model configuration as v1's message and as a context's profile
-(docs/v1-behaviour.md §8.3).
+"""v2 model configurations as v1's message and as a context's profile.
+
+(docs/v1-behaviour.md §8.3)
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def document(content: Any = None, **more: Any) -> ModelConfigDocument:
 
 
 def test_json_keeps_what_v1_knows() -> None:
-    """Every field that v1 knows arrives by name; what is newer is dropped."""
+    """Every field that v1 knows arrives by name; newer fields are dropped."""
     # docs/v1-behaviour.md §8.3
     config = to_v1(document())
     assert (config.name, config.max_batch_size) == ("m", 8)
@@ -72,7 +73,7 @@ def test_json_keeps_what_v1_knows() -> None:
 
 
 def test_bf16_keeps_its_number() -> None:
-    """DataType: BF16 is the bare number 14, on the wire as in JSON (docs/v1-behaviour.md §8.3)."""
+    """BF16 is the bare number 14, on the wire and in JSON (docs/v1-behaviour.md §8.3)."""
     wire = pb.ModelConfig(name="m")
     wire.input.add(name="B").data_type = 14
     for config in (to_v1(document()), to_v1(document(wire.SerializeToString()))):
@@ -81,7 +82,7 @@ def test_bf16_keeps_its_number() -> None:
 
 
 def test_users_own_texts_stay() -> None:
-    """Parameters and tags are the user's, whatever words they hold (docs/v1-behaviour.md §8.3)."""
+    """Parameters and tags stay unchanged, for all words in them (docs/v1-behaviour.md §8.3)."""
     config = to_v1(document())
     assert config.parameters["data_type"].string_value == "TYPE_BF16"
     assert config.metric_tags["data_type"] == "TYPE_BF16"
@@ -102,7 +103,7 @@ def test_64_bit_priorities_are_cut() -> None:
 
 
 def test_wire_bytes_without_newer_fields() -> None:
-    """v2's bytes are v1's; fields that v1 has not do not come back out."""
+    """v1's message parses v2's bytes, and drops fields that v1 lacks."""
     # docs/v1-behaviour.md §8.3
     wire = pb.ModelConfig(name="m", max_batch_size=3).SerializeToString()
     assert to_v1(document(wire + RUNTIME)).SerializeToString() == wire
@@ -113,7 +114,7 @@ def test_wire_bytes_without_newer_fields() -> None:
     [("", "python", "python"), ("ensemble", "", "ensemble"), ("", "", "")],
 )
 def test_platform(platform: str, backend: str, expected: str) -> None:
-    """Platform: v1's was never empty; a model with a backend shows the backend's name."""
+    """platform is never empty: a model with a backend has the backend's name."""
     # docs/v1-behaviour.md §8.3
     content = {"name": "m", "platform": platform}
     assert to_v1(document(content, backend=backend)).platform == expected
@@ -122,7 +123,7 @@ def test_platform(platform: str, backend: str, expected: str) -> None:
 
 
 def test_profile() -> None:
-    """A context keeps names, types, dims, batching and whether there is a sequence."""
+    """A profile has names, types, dims, batching and whether the model has sequences."""
     # docs/v1-behaviour.md §3.1
     profile = to_profile("asked", document(decoupled=True))
     assert (profile.name, profile.max_batch_size, profile.batching) == ("asked", 8, True)
@@ -135,7 +136,7 @@ def test_profile() -> None:
 
 
 def test_profile_of_others() -> None:
-    """Ensembles, models without batching, shape tensors, tensors without a type."""
+    """Profiles cover ensembles, models without batching, shape tensors and untyped tensors."""
     # docs/v1-behaviour.md §3.1
     content = {
         "name": "e",
@@ -149,7 +150,7 @@ def test_profile_of_others() -> None:
 
 
 def test_enums_that_are_newer_than_v1() -> None:
-    """A value that v1's enum does not have is left out, whatever protobuf is installed."""
+    """A value outside v1's enum is omitted, for every version of protobuf."""
     # docs/v1-behaviour.md §8.3
     content = {
         "name": "m",

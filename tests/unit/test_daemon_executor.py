@@ -20,7 +20,7 @@ def refuse(thread: threading.Thread) -> None:
 
 
 def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
-    """As many jobs run at once as there may be threads; the rest wait their turn."""
+    """As many jobs run at once as the thread limit allows; more jobs wait."""
     executor = DaemonExecutor(3, "test")
     running: SimpleQueue[int] = SimpleQueue()
     gate = threading.Event()
@@ -39,18 +39,18 @@ def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
 
 
 def test_idle_thread_is_used_again() -> None:
-    """A job that comes when a thread waits starts no other thread."""
+    """A job that arrives while a thread is idle starts no further thread."""
     executor = DaemonExecutor(64, "test")
     names: SimpleQueue[int] = SimpleQueue()
     seen = set()
     for _ in range(20):
         executor.execute(lambda: names.put(threading.get_ident()))
         seen.add(names.get(timeout=PATIENCE))
-    assert len(seen) <= 2  # the second, when a job came before its thread waited again
+    assert len(seen) <= 2  # the second, if a job arrived before its thread was idle
 
 
 def test_idle_threads_end() -> None:
-    """Without jobs the threads end after a while, and new jobs still run."""
+    """Idle threads end after a while, and new jobs still run."""
     executor = DaemonExecutor(2, "test", linger=0.01)
     threads: SimpleQueue[threading.Thread] = SimpleQueue()
     executor.execute(lambda: threads.put(threading.current_thread()))
@@ -63,7 +63,7 @@ def test_idle_threads_end() -> None:
 
 
 def test_job_that_raises_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A defect in one job shows as any thread's does, and the others still run."""
+    """An uncaught exception of a job is reported as a thread's, and other jobs still run."""
     shown: SimpleQueue[threading.ExceptHookArgs] = SimpleQueue()
     monkeypatch.setattr(threading, "excepthook", shown.put)
     executor = DaemonExecutor(1, "test")
@@ -82,7 +82,7 @@ def test_job_that_raises_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When not one thread can be started, the submitter learns it and no job stays behind."""
+    """If no thread can be started, submit raises the error and drops the job."""
     executor = DaemonExecutor(64, "test")
     ran: SimpleQueue[str] = SimpleQueue()
     with monkeypatch.context() as patch:
@@ -94,7 +94,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_jobs_wait_for_a_thread_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When no further thread can be started, a job is run by one that was."""
+    """If no further thread can be started, a running thread runs the job."""
     executor = DaemonExecutor(2, "test")
     gate = threading.Event()
     first = executor.submit(gate.wait, PATIENCE)
@@ -106,7 +106,7 @@ def test_jobs_wait_for_a_thread_that_there_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_future_has_the_outcome() -> None:
-    """A future has the result or whatever was raised; a cancelled one does not run."""
+    """A future has the job's result or exception; a cancelled job does not run."""
     executor = DaemonExecutor(1, "test")
     gate = threading.Event()
     assert executor.submit(divmod, 7, 3).result(PATIENCE) == (2, 1)
@@ -123,7 +123,7 @@ def test_future_has_the_outcome() -> None:
 
 
 def test_shutdown() -> None:
-    """After a shutdown, which does not wait, jobs that were there run and all threads end."""
+    """shutdown does not wait. Jobs already submitted run, and all threads end."""
     executor = DaemonExecutor(2, "test", linger=1000.0)
     gate = threading.Event()
     busy = [executor.submit(gate.wait, PATIENCE) for _ in range(2)]
@@ -139,7 +139,7 @@ def test_shutdown() -> None:
 
 
 def test_shutdown_ends_idle_threads() -> None:
-    """A thread that waits for jobs does not wait any longer after a shutdown."""
+    """An idle thread ends after a shutdown."""
     executor = DaemonExecutor(1, "test", linger=1000.0)
     idle = executor.submit(threading.current_thread).result(PATIENCE)
     executor.shutdown()
@@ -148,7 +148,7 @@ def test_shutdown_ends_idle_threads() -> None:
 
 
 def test_an_event_loop_can_have_it() -> None:
-    """An event loop takes it for its calls."""
+    """An event loop accepts it as an executor."""
     executor = DaemonExecutor(2, "test")
 
     async def ask() -> object:
@@ -158,7 +158,7 @@ def test_an_event_loop_can_have_it() -> None:
 
 
 def test_within() -> None:
-    """A function's result or exception comes through; one that takes longer is left behind."""
+    """A function's result or exception is returned; a function beyond its limit is abandoned."""
     assert within(60, lambda: 5) == 5
     with pytest.raises(ZeroDivisionError):
         within(60, lambda: 1 / 0)

@@ -28,26 +28,26 @@ from tritonclient_shim.translate.constructors import parse_url, protocol_of
     ],
 )
 def test_scheme(url: str | bytes, secure: bool, protocol: str) -> None:
-    """url: str or bytes, with or without a scheme; those with an s mean TLS."""
+    """A url is str or bytes, with or without a scheme; https and grpcs mean TLS."""
     # docs/v1-behaviour.md §3.1
     assert parse_url(url, protocol) == Endpoint(protocol, "host:8000", secure)
 
 
 def test_path_prefix() -> None:
-    """url: an HTTP url may carry a path prefix, and a trailing slash means nothing."""
+    """An HTTP url may have a path prefix. A trailing slash means nothing."""
     # docs/v1-behaviour.md §3.1
     assert parse_url("http://host:80/triton/a/", HTTP).address == "host:80/triton/a"
 
 
 @pytest.mark.parametrize("url", ["", " ", "not a host", "http://", "[::1]:8000", "ünï:1", b"\xff"])
 def test_text_is_never_refused(url: str | bytes) -> None:
-    """url empty or garbage: reported by the first call, not when the url is read."""
+    """The first call reports an empty or malformed url, not its parsing."""
     # docs/v1-behaviour.md §3.1
     assert isinstance(parse_url(url, HTTP).address, str)
 
 
 def test_no_text() -> None:
-    """None aborted the process and is a client error; ctypes refused other types, by position."""
+    """None is a client error (v1 aborted). Other types raise ctypes' error with their position."""
     # docs/v1-behaviour.md §3.1, §1.6
     with pytest.raises(InferenceServerException, match="url must be str or bytes") as caught:
         parse_url(None, HTTP)
@@ -69,13 +69,13 @@ def test_no_text() -> None:
     ],
 )
 def test_protocol_goes_through_int(value: object, protocol: str) -> None:
-    """Protocol: whatever int() reads as 0 or 1 (docs/v1-behaviour.md §1.5)."""
+    """A protocol is any value that int() reads as 0 or 1 (docs/v1-behaviour.md §1.5)."""
     assert protocol_of(value) == protocol
 
 
 @pytest.mark.parametrize("value", [2, -1, "7"])
 def test_other_protocol_numbers(value: object) -> None:
-    """Protocol: any other int is a client error with v1's text (docs/v1-behaviour.md §1.5)."""
+    """Another int is a client error with v1's text (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(InferenceServerException) as caught:
         protocol_of(value)
     assert str(caught.value) == (
@@ -84,7 +84,7 @@ def test_other_protocol_numbers(value: object) -> None:
 
 
 def test_protocol_no_int() -> None:
-    """Protocol: what int() does not read raises its own errors (docs/v1-behaviour.md §1.5)."""
+    """Values that int() refuses raise its own errors (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(ValueError, match=r"invalid literal for int\(\) with base 10: 'http'"):
         protocol_of("http")
     with pytest.raises(TypeError, match=r"^int\(\) argument must be a string, .* not 'NoneType'$"):

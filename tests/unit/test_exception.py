@@ -15,7 +15,7 @@ from tensorrtserver.api import InferenceServerException, ProtocolType
 
 
 def test_no_argument() -> None:
-    """One positional argument is required (docs/v1-behaviour.md §1.6)."""
+    """InferenceServerException requires one positional argument (docs/v1-behaviour.md §1.6)."""
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         InferenceServerException()  # type: ignore[call-arg]
 
@@ -30,7 +30,7 @@ def test_no_argument() -> None:
 )
 @pytest.mark.smoke
 def test_parts(arguments: tuple[Any, ...], shown: str, parts: tuple[Any, ...]) -> None:
-    """str: ``[<server id> <request id>] <message>``; the parts, public and private."""
+    """str is ``[<server id> <request id>] <message>``, and its parts are public and private."""
     # docs/v1-behaviour.md §1.6
     error = InferenceServerException(*arguments)
     assert str(error) == shown
@@ -40,7 +40,7 @@ def test_parts(arguments: tuple[Any, ...], shown: str, parts: tuple[Any, ...]) -
 
 
 def test_family() -> None:
-    """An Exception, and tritonclient's; shown as tensorrtserver.api's."""
+    """The class derives from Exception and tritonclient's, and is named as tensorrtserver.api's."""
     # docs/v1-behaviour.md §1.6
     assert issubclass(InferenceServerException, TritonException)
     assert InferenceServerException.__module__ == "tensorrtserver.api"
@@ -53,7 +53,7 @@ def test_family() -> None:
 )
 @pytest.mark.parametrize("arguments", [(None,), ("m",), ("m", "s", 3), ("m", "s", 3, "400", "d")])
 def test_copies(again: Any, arguments: tuple[Any, ...]) -> None:
-    """v1's could not be copied or sent to another process; these can."""
+    """Errors can be copied and sent to another process; v1's could not."""
     # docs/v1-behaviour.md §1.6
     error = InferenceServerException(*arguments)
     twin = again(error)
@@ -67,7 +67,7 @@ def test_copies(again: Any, arguments: tuple[Any, ...]) -> None:
 
 @pytest.mark.smoke
 def test_protocol_type() -> None:
-    """An IntEnum of two, equal to ints, shown by name on every Python."""
+    """ProtocolType is an IntEnum of two, equal to ints, with the same text on every Python."""
     # docs/v1-behaviour.md §1.5
     assert issubclass(ProtocolType, IntEnum)
     assert [(item.name, item.value) for item in ProtocolType] == [("HTTP", 0), ("GRPC", 1)]
@@ -85,13 +85,13 @@ def test_protocol_type() -> None:
 )
 @pytest.mark.smoke
 def test_from_str(text: str, protocol: int) -> None:
-    """from_str: in any case (docs/v1-behaviour.md §1.5)."""
+    """from_str ignores case (docs/v1-behaviour.md §1.5)."""
     assert ProtocolType.from_str(text) is ProtocolType(protocol)
 
 
 @pytest.mark.parametrize("text", ["", "http ", "https", "1"])
 def test_from_other_str(text: str) -> None:
-    """from_str: else a plain Exception (docs/v1-behaviour.md §1.5)."""
+    """from_str raises a plain Exception for other texts (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(Exception, match="unexpected protocol: ") as caught:
         ProtocolType.from_str(text)
     assert type(caught.value) is Exception
@@ -100,6 +100,6 @@ def test_from_other_str(text: str) -> None:
 
 @pytest.mark.parametrize("value", [None, 5])
 def test_from_no_str(value: Any) -> None:
-    """from_str(None): AttributeError (docs/v1-behaviour.md §1.5)."""
+    """from_str(None) raises AttributeError (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(AttributeError, match=f"^'{type(value).__name__}' object has no attribute"):
         ProtocolType.from_str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-#: A process whose fork handler, like gRPC's, closes an inherited socket in the child.
+#: A process with a fork handler that, like gRPC's, closes an inherited socket in the child.
 PROGRAM = """
 import os, socket, sys
 from tritonclient_shim.core import forks
@@ -23,6 +23,6 @@ assert inherited.fileno() == number
 
 
 def test_number_of_a_closed_socket() -> None:
-    """A child's new connection has another number than a socket that the fork has closed."""
+    """A child's new connection has another number than a socket closed by the fork."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ from tritonclient_shim.translate.constructors import parse_headers, refuse_reser
     ],
 )
 def test_accepted(entries: Any, pairs: tuple[tuple[str, str], ...]) -> None:
-    """Split at the first colon, sorted by name; the last of a name wins, an empty value hides."""
+    """Headers are split at the first colon and sorted. The last of a name wins."""
     # docs/v1-behaviour.md §6.6, §2.3
     assert parse_headers(entries) == pairs
 
@@ -32,7 +32,7 @@ def test_accepted(entries: Any, pairs: tuple[tuple[str, str], ...]) -> None:
     "entry", ["X-A", ":1", " :1", "", b"X-A", "X-A:1\r\nX-B:2", "X\0:1", "X A:1"]
 )
 def test_unusable_entry(entry: object) -> None:
-    """No colon ended the process, a line break smuggled in a header: both refused."""
+    """A header without colon and a header with a line break are refused."""
     # docs/v1-behaviour.md §6.6
     with pytest.raises(InferenceServerException, match="HTTP header") as caught:
         parse_headers([entry])
@@ -43,7 +43,7 @@ def test_unusable_entry(entry: object) -> None:
     "entry", ["Authorization: Bearer s3cret\n", "Authorization Bearer s3cret", "A\0b: s3cret"]
 )
 def test_refused_without_its_value(entry: str) -> None:
-    """A refused header is named, but its value, which may be a token, is not in the message."""
+    """The message about a refused header has its name, and not its value, which may be a token."""
     with pytest.raises(InferenceServerException, match="HTTP header 'A") as caught:
         parse_headers([entry])
     assert "s3cret" not in str(caught.value)
@@ -51,7 +51,7 @@ def test_refused_without_its_value(entry: str) -> None:
 
 @pytest.mark.parametrize("entries", ["X-A:1", b"X-A:1"])
 def test_one_text(entries: object) -> None:
-    """A plain str was read letter by letter; the error says what to give instead."""
+    """A plain str, which v1 read letter by letter, is refused with what to give instead."""
     # docs/v1-behaviour.md §6.6
     with pytest.raises(InferenceServerException, match="expected a list of 'Name:Value' entries"):
         parse_headers(entries)
@@ -60,18 +60,18 @@ def test_one_text(entries: object) -> None:
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("entries", [[5], [("X-A", "1")], ["A:B", None]])
 def test_wrong_type(entries: list[object], protocol: str) -> None:
-    """Every entry was encoded, also where none is sent (docs/v1-behaviour.md §6.6)."""
+    """Every entry is encoded, also if it is not sent (docs/v1-behaviour.md §6.6)."""
     with pytest.raises(AttributeError, match="object has no attribute 'encode'"):
         parse_headers(entries, protocol)
 
 
 def test_grpc_ignores_headers() -> None:
-    """Ignored for gRPC, whatever they are (docs/v1-behaviour.md §6.6)."""
+    """gRPC ignores headers of any value (docs/v1-behaviour.md §6.6)."""
     assert parse_headers(["X-A:1"], GRPC) == parse_headers("garbage", GRPC) == ()
 
 
 def test_reserved_name() -> None:
-    """Header NV-InferRequest: refused with v1's text, in exactly this case."""
+    """Header NV-InferRequest is refused with v1's text, in exactly this case."""
     # docs/v1-behaviour.md §3.1
     with pytest.raises(InferenceServerException) as caught:
         refuse_reserved(parse_headers(["NV-InferRequest:x"]))

@@ -1,4 +1,4 @@
-"""What importing does: nothing (ARCHITECTURE.md, "One door per effect")."""
+"""Imports have no effects (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import tensorrtserver
 
 ROOT = Path(str(tensorrtserver.__file__)).parents[1]
 
-#: Reports what the import changed in an interpreter of its own, as JSON.
+#: A program that prints as JSON what an import changed in its interpreter.
 SCRIPT = """
 import json, os, signal, socket, sys, threading, warnings
 import numpy, google.protobuf, deprecation
@@ -76,7 +76,7 @@ def effects(statement: str) -> dict[str, Any]:
     ],
 )
 def test_import(statement: str) -> None:
-    """No thread, socket, filter, hook or handler; neither grpc nor gevent."""
+    """Imports start no thread, socket, filter, hook or handler, and load no grpc and no gevent."""
     result = effects(statement)
     loaded = set(result.pop("modules"))
     assert result == {
@@ -93,7 +93,7 @@ def test_import(statement: str) -> None:
 
 
 def test_the_facade_alone() -> None:
-    """Scripts that only import v1 pay for its names, not for records and backends."""
+    """Scripts that only import v1 load its names, and neither records nor backends."""
     loaded = effects("from tensorrtserver.api import *")["modules"]
     below = ("core.model", "session", "translate", "backends", "settings")
     assert [
@@ -102,7 +102,7 @@ def test_the_facade_alone() -> None:
 
 
 def test_looking_at_a_lazy_module_imports_nothing() -> None:
-    """``repr``, ``inspect`` and ``copy`` of what stands for a module do not import it."""
+    """``repr``, ``inspect`` and ``copy`` of a lazy module do not import it."""
     statement = (
         "import copy, inspect, tensorrtserver.api\n"
         "from tritonclient_shim.shm.star_names import LazyModule\n"
@@ -122,7 +122,7 @@ def test_looking_at_a_lazy_module_imports_nothing() -> None:
     ],
 )
 def test_first_context(protocol: int, loads: str, spares: set[str]) -> None:
-    """architecture, house rules: a context loads what its own protocol needs, when it is made."""
+    """A context loads the modules of its own protocol when it is made."""
     statement = (
         "from tensorrtserver.api import *\n"
         "try:\n"

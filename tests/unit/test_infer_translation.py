@@ -1,5 +1,6 @@
-"""Requests and results that no model of the standard repository can show
-(docs/v1-behaviour.md §3.3, §4.1).
+"""Requests and results that no model of the standard repository shows.
+
+(docs/v1-behaviour.md §3.3, §4.1)
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _no_region(handle: object) -> Any:
 
 
 def test_shape_tensor() -> None:
-    """Shape tensors: one array for the whole batch, sent without batch dimension."""
+    """A shape tensor is one array for the whole batch, sent without batch dimension."""
     # docs/v1-behaviour.md §3.3
     options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
     call = to_v2.infer_call(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
@@ -66,7 +67,7 @@ def test_shape_tensor() -> None:
 
 
 def test_second_shape_tensor() -> None:
-    """Shape tensors: a second array is refused in v1's words (docs/v1-behaviour.md §3.3)."""
+    """A second array for a shape tensor is refused in v1's words (docs/v1-behaviour.md §3.3)."""
     with pytest.raises(InferenceServerException) as caught:
         bind(2, DATA=[ROW, ROW], SHAPE=[TWO, TWO])
     assert caught.value.message() == (
@@ -76,7 +77,7 @@ def test_second_shape_tensor() -> None:
 
 
 def raised(name: str, shape: tuple[int, ...]) -> Any:
-    """Return what run() would return for one output of this shape, all zeros."""
+    """Return run()'s result for one output of this shape, all zeros."""
     options = parse(1, {name: (1,)})
     instance = request.build(options, (), -1, 0, 0)
     size = 4 * int(np.prod(shape))
@@ -89,7 +90,7 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
 
 @pytest.mark.parametrize("dims", [None, (3,)], ids=["no dims", "dims"])
 def test_input_that_the_model_has_no_more(dims: Any) -> None:
-    """An input that a reloaded model does not know is refused as v1's server refused it."""
+    """An input that a reloaded model lacks is refused as by v1's server."""
     # docs/v1-behaviour.md §3.4
     instance = V1Request(-1, 1, (V1Input("GONE", dims, (b"1234",), 4),), ())
     with pytest.raises(InvalidRequest, match="^unexpected inference input 'GONE' for model 'm'$"):
@@ -97,7 +98,7 @@ def test_input_that_the_model_has_no_more(dims: Any) -> None:
 
 
 def test_sixteen_dimensions() -> None:
-    """Result dims: sixteen are the most that v1 could take, one more is an error."""
+    """A result may have sixteen dims, as in v1; a further dimension is an error."""
     # docs/v1-behaviour.md §3.3
     assert raised("DATA", (1,) * 17)["DATA"][0].shape == (1,) * 16
     with pytest.raises(InferenceServerException) as caught:
@@ -107,14 +108,14 @@ def test_sixteen_dimensions() -> None:
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0, 3)])
 def test_rows(shape: tuple[int, ...]) -> None:
-    """An output without a row per batch entry, which v2 lets pass, is refused."""
+    """An output without a row per batch entry is refused, though v2 allows it."""
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerError, match="but model configuration specifies shape"):
         raised("DATA", shape)
 
 
 def test_rows_of_an_asynchronous_request() -> None:
-    """The same is found before anyone asks for the results, as v1's server refused it then."""
+    """Such an output is refused before the results are fetched, as by v1's server."""
     # docs/v1-behaviour.md §3.4
     instance = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
     answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (2, 3), bytes(24)),))
@@ -125,7 +126,7 @@ def test_rows_of_an_asynchronous_request() -> None:
 
 
 def test_output_in_two_forms() -> None:
-    """An output asked for as classes and as it is comes once, as it is, whichever was first."""
+    """An output requested raw and as classes appears once, raw, in either order."""
     # docs/v1-behaviour.md §3.8; the server classifies for a model with state
     labelled = TensorSpec("OUT", "FP32", (4,), label_filename="labels.txt")
     model = ModelProfile("m", 8, {}, {"OUT": labelled}, stateful=True)
@@ -136,13 +137,13 @@ def test_output_in_two_forms() -> None:
 
 
 def test_classes_of_an_unknown_output() -> None:
-    """An output that the model does not have is asked for as it is: the server refuses it."""
+    """An unknown output is requested raw, so that the server refuses it."""
     instance = V1Request(-1, 1, (), (V1Output("NONE", class_count=2),))
     assert to_v2.infer_call(PROFILE, instance, HTTP).outputs == (OutputSpec("NONE"),)
 
 
 def test_tuples_in_place_of_arrays() -> None:
-    """A list of tuples was taken for (handle, shape), and left without a value."""
+    """A list of tuples counts as (handle, shape) and leaves no value, as in v1."""
     # docs/v1-behaviour.md §3.3
     with pytest.raises(
         InferenceServerException, match="expecting 2 invocations of SetRaw for input 'DATA', have 0"
@@ -157,27 +158,28 @@ def test_output_without_dimensions() -> None:
 
 
 def test_empty_view() -> None:
-    """An empty part of a message is an empty array, which NumPy alone would refuse."""
+    """An empty part of a message is an empty array, although NumPy refuses it."""
     (array,) = result.arrays("INT32", (0, 4), memoryview(b""), 1)
     assert (array.shape, array.dtype) == ((0, 4), np.int32)
 
 
 def test_strings_that_do_not_fit() -> None:
-    """A string tensor with too few elements is a ValueError, as a numeric one is."""
+    """A string tensor with too few elements is a ValueError, like a numeric tensor."""
     # docs/v1-behaviour.md §4.1
     with pytest.raises(ValueError, match=r"array of size 1 into shape \(2, 1\)"):
         result.arrays("BYTES", (1,), b"\1\0\0\0a", 2)
 
 
 def test_data_that_does_not_fit() -> None:
-    """Raw bytes: not fitting type or shape is NumPy's ValueError (docs/v1-behaviour.md §4.1)."""
+    """Raw bytes that do not fit type or shape are NumPy's ValueError."""
+    # docs/v1-behaviour.md §4.1
     for size in (3, 8):
         with pytest.raises(ValueError, match="buffer size|cannot reshape"):
             result.arrays("FP32", (1,), bytes(size), 1)
 
 
 def test_received_bytes_are_not_shared() -> None:
-    """Private arrays: a view on a message is copied, an unaligned one too."""
+    """Results are private arrays: a view on a message is copied, also an unaligned view."""
     # docs/v1-behaviour.md §4.1
     message = bytes(9)
     for data in (memoryview(message)[:8], memoryview(bytearray(message))[1:]):
@@ -196,7 +198,7 @@ class Overwritten:
 
 
 def test_a_region_without_the_strings_that_it_should_have() -> None:
-    """A string output whose region holds something else is an error of ours, no ValueError."""
+    """A string output in a region with other bytes is a client error, no ValueError."""
     where = ShmSlice("r", 8)
     wanted = request.RequestedOutput("T", V1Output("T", shm=where), Overwritten())
     options = request.Options((wanted,), 1)

@@ -1,5 +1,6 @@
-"""The table of asynchronous requests, where the real server cannot provoke it
-(docs/v1-behaviour.md §2.2, §5).
+"""The table of asynchronous requests, for states that no real server shows.
+
+(docs/v1-behaviour.md §2.2, §5)
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def table() -> Iterator[InFlight]:
 
 
 def inference(client_id: int) -> Inference:
-    """Return an inference that is never made."""
+    """Return an inference that is never sent."""
     session: Any = None
     return Inference(session, KnownModel("m"), -1, 0, client_id, lambda profile: session)
 
@@ -39,12 +40,12 @@ def add(table: InFlight, client_id: int, callback: Callback | None) -> None:
 
 
 def complete(table: InFlight, client_id: int, text: str) -> None:
-    """Complete an inference, with a text to know the answer by."""
+    """Complete an inference with a text that identifies the reply."""
     table.complete(Refused(inference(client_id), TransportError(text)))
 
 
 def text_of(answer: Answer) -> str:
-    """Return the text of such an answer."""
+    """Return the text of such a reply."""
     assert isinstance(answer, Refused)
     return str(answer.error)
 
@@ -72,14 +73,14 @@ def refused(table: InFlight, request_id: int, wait: bool | None) -> str | None:
 
 
 def test_known_from_the_callback_on(table: InFlight) -> None:
-    """Answered but not called back yet, a request is unknown to 1.8's fetch."""
+    """1.8's fetch does not know a completed request before its callback."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
     add(table, 1, first)
     add(table, 2, second)
     complete(table, 1, "answer 1")
     assert first.entered.wait(PATIENCE)
-    complete(table, 2, "answer 2")  # its callback waits for the first one's end
+    complete(table, 2, "answer 2")  # its callback waits for the end of the first callback
     assert refused(table, 2, None) == UNKNOWN
     taken = table.take(1, None)
     assert taken is not None
@@ -91,7 +92,7 @@ def test_known_from_the_callback_on(table: InFlight) -> None:
 
 
 def test_known_at_once_when_waiting_is_spelt_out(table: InFlight) -> None:
-    """The fetch of 1.4 to 1.7 knows an answered request before its callback."""
+    """The fetch of 1.4 to 1.7 knows a completed request before its callback."""
     # docs/v1-behaviour.md §2.2
     first, second = Called(table), Called(table)
     add(table, 1, first)
@@ -104,7 +105,7 @@ def test_known_at_once_when_waiting_is_spelt_out(table: InFlight) -> None:
     assert taken is not None
     assert text_of(taken) == "answer 2"
     first.leave.set()
-    assert second.entered.wait(PATIENCE)  # it is called back all the same
+    assert second.entered.wait(PATIENCE)  # its callback is called nevertheless
     second.leave.set()
     assert refused(table, 2, True) == UNKNOWN
 
@@ -121,7 +122,7 @@ def test_forgotten(table: InFlight) -> None:
 
 
 def test_reports_after_close(table: InFlight) -> None:
-    """close: pending requests are dropped; what is reported later calls nobody back."""
+    """close drops pending requests; later reports call no callback."""
     # docs/v1-behaviour.md §5
     called = Called(table)
     add(table, 1, called)
@@ -132,7 +133,7 @@ def test_reports_after_close(table: InFlight) -> None:
 
 
 def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
-    """close: answered requests whose callback has not begun are dropped as well."""
+    """close drops completed requests whose callback has not begun."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
     add(table, 1, first)
@@ -148,7 +149,7 @@ def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
 
 
 def test_close_that_need_not_wait(table: InFlight) -> None:
-    """close, gRPC: with no callback outstanding it returns at once (docs/v1-behaviour.md §5)."""
+    """close over gRPC returns at once if no callback is outstanding (docs/v1-behaviour.md §5)."""
     add(table, 1, None)
     closer = threading.Thread(target=table.close, args=(True,), daemon=True)
     closer.start()
@@ -157,7 +158,8 @@ def test_close_that_need_not_wait(table: InFlight) -> None:
 
 
 def test_thread_ends_with_the_context(table: InFlight) -> None:
-    """Callback thread: one per context, started late, ended by close (docs/v1-behaviour.md §5)."""
+    """Each context has one callback thread, started late and ended by close."""
+    # docs/v1-behaviour.md §5
     threads: list[Any] = []
     done = threading.Event()
 
@@ -174,7 +176,7 @@ def test_thread_ends_with_the_context(table: InFlight) -> None:
 
 
 def test_no_thread_for_a_callback(table: InFlight, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When no thread can be had for callbacks, the request is refused before it is sent."""
+    """If no callback thread can be started, the request is refused before it is sent."""
     # docs/v1-behaviour.md §5
 
     def start(thread: threading.Thread) -> None:
@@ -191,7 +193,7 @@ def test_no_thread_for_a_callback(table: InFlight, monkeypatch: pytest.MonkeyPat
 
 
 class _Stderr:
-    """A stream that cannot be written to."""
+    """A stream whose write raises."""
 
     def write(self, text: str) -> int:
         raise SystemExit("no room")
@@ -204,7 +206,7 @@ def test_callback_after_one_that_cannot_be_printed(
     capsys: pytest.CaptureFixture[str],
     stderr: Any,
 ) -> None:
-    """What a callback raises ends no thread, and nothing is written but to stderr."""
+    """An exception of a callback ends no thread, and is written only to stderr."""
     # docs/v1-behaviour.md §5
     after = Called(table)
     after.leave.set()

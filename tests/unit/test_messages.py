@@ -11,7 +11,7 @@ NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a 
 
 
 def test_correlation_id() -> None:
-    """v1 spoke of a non-zero correlation ID only (docs/v1-behaviour.md §E.8)."""
+    """v1's text mentions only a non-zero correlation ID (docs/v1-behaviour.md §E.8)."""
     message = "inference request to model 'm' must specify a non-zero or non-empty correlation ID"
     expected = "inference request to model 'm' must specify a non-zero correlation ID"
     assert v1_text(message) == expected
@@ -29,20 +29,21 @@ def test_correlation_id() -> None:
     ],
 )
 def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
-    """Shape: v1's shapes have no batch dimension, no spaces, and no note after them."""
+    """v1's shapes have no batch dimension, no spaces, and no note after them."""
     # docs/v1-behaviour.md §E.8
     message = f"{SHAPE}Expected [{expected}], got [{got}].{NOTE if batching else ''}"
     assert v1_text(message, RequestContext("m", batching=batching)) == SHAPE + sentence
 
 
 def test_load_unknown() -> None:
-    """Loading an unknown model says that no version is available (docs/v1-behaviour.md §E.10)."""
+    """Loading an unknown model reports that no version is available."""
+    # docs/v1-behaviour.md §E.10
     message = "failed to load 'it's', failed to poll from model repository"
     assert v1_text(message) == "failed to load 'it's', no version is available"
 
 
 def test_load_failed() -> None:
-    """Some versions failed: v1 named them all, without their reasons."""
+    """If some versions fail, v1's text has all of them, without reasons."""
     # docs/v1-behaviour.md §6.4
     message = (
         "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: Error: a\n\nAt:\n"
@@ -60,7 +61,7 @@ def test_load_failed() -> None:
     ],
 )
 def test_version(message: str) -> None:
-    """Negative version: an unknown version like any other (docs/v1-behaviour.md §E.8)."""
+    """A negative version is an unknown version (docs/v1-behaviour.md §E.8)."""
     expected = "Request for unknown model: 'm' version -5 is not found"
     assert v1_text(message, RequestContext("m", "-5")) == expected
 
@@ -77,5 +78,5 @@ def test_version(message: str) -> None:
     ],
 )
 def test_the_rest_is_the_servers(message: str) -> None:
-    """The wording of 1.13 to 1.15 is mostly Triton's own and stays (docs/v1-behaviour.md §E.10)."""
+    """The texts of 1.13 to 1.15 are mostly Triton's own and stay (docs/v1-behaviour.md §E.10)."""
     assert v1_text(message, RequestContext("m", "1", True)) == message

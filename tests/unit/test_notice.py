@@ -1,4 +1,4 @@
-"""Deprecation notices as the author of a script sees them: the headline, and every mode."""
+"""Deprecation notices as a script's author sees them: the headline, and every mode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print("done")
 
 
 def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
-    """Run ``script.py`` in an interpreter of its own, with nothing of ours in its environment."""
+    """Run ``script.py`` in an interpreter without our environment variables."""
     (folder / "script.py").write_text(text)
     dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
@@ -46,21 +46,21 @@ def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
 
 
 def noticed(stderr: str) -> list[tuple[str, str]]:
-    """(file:line, id) of each notice."""
+    """Return (file:line, id) of each notice."""
     lines = [line for line in stderr.splitlines() if CATEGORY in line]
     places = [os.path.basename(line.partition(CATEGORY)[0]) for line in lines]
     return [(place, line.rpartition("[")[2][:5]) for place, line in zip(places, lines)]
 
 
 def test_category() -> None:
-    """A category of its own, built on the deprecation package's."""
+    """The notice has its own category, derived from the deprecation package's."""
     assert issubclass(TensorRTServerDeprecationWarning, DeprecatedWarning)
     assert issubclass(TensorRTServerDeprecationWarning, DeprecationWarning)
 
 
 @pytest.mark.smoke
 def test_once_at_the_users_line(tmp_path: Path) -> None:
-    """One headline per process, at the user's line, under default filters."""
+    """A process prints one headline, at the user's line, under default filters."""
     done = run(tmp_path, SCRIPT)
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert done.stderr.count(CATEGORY) == 1
@@ -72,7 +72,7 @@ def test_once_at_the_users_line(tmp_path: Path) -> None:
 
 
 def test_in_a_module_of_the_users(tmp_path: Path) -> None:
-    """Visible by default outside the main program too, at its own line."""
+    """The notice is visible by default outside the main program too, at its own line."""
     (tmp_path / "helper.py").write_text(SCRIPT.replace("make()\nmake()", "\n\nmake()\n"))
     done = run(tmp_path, "import helper\n")
     assert "helper.py:3" + CATEGORY in done.stderr
@@ -80,7 +80,7 @@ def test_in_a_module_of_the_users(tmp_path: Path) -> None:
 
 
 def test_import_alone_is_silent(tmp_path: Path) -> None:
-    """Importing says nothing, not even where warnings are errors."""
+    """Importing prints no notice, also if warnings are errors."""
     text = "from tensorrtserver.api import *\nimport tensorrtserver.shared_memory\n"
     done = run(tmp_path, text, "-W", "error:tensorrtserver")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -97,14 +97,14 @@ def test_import_alone_is_silent(tmp_path: Path) -> None:
 )
 @pytest.mark.smoke
 def test_silenced(tmp_path: Path, how: Any) -> None:
-    """Silenced by -W, PYTHONWARNINGS, and the one variable."""
+    """-W, PYTHONWARNINGS and our variable silence the notice."""
     options, variables = how
     done = run(tmp_path, SCRIPT, *options, **variables)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 def test_escalated(tmp_path: Path) -> None:
-    """Escalated by -W: every use is then an error."""
+    """With -W error every use raises."""
     twice = "try:\n    make()\nexcept DeprecationWarning:\n    make()"
     text = SCRIPT.replace("make()\nmake()", twice)
     done = run(tmp_path, text, "-W", "error::DeprecationWarning")
@@ -114,7 +114,7 @@ def test_escalated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("action", ["ignore", "error"])
 def test_filtered_in_the_script(tmp_path: Path, action: str) -> None:
-    """A filter that the script itself sets for the category is obeyed."""
+    """A script's own filter for the category is obeyed."""
     text = (
         "import warnings\n"
         "from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning as W\n"
@@ -126,7 +126,7 @@ def test_filtered_in_the_script(tmp_path: Path, action: str) -> None:
 
 
 def test_all_notices_each_symbol_at_each_line(tmp_path: Path) -> None:
-    """``all``: every line once, with successor, id and anchor."""
+    """Mode ``all`` reports every line once, with successor, id and anchor."""
     text = (
         "from tensorrtserver.api import *\n"
         "for _ in range(3):\n"
@@ -146,7 +146,7 @@ def test_all_notices_each_symbol_at_each_line(tmp_path: Path) -> None:
 
 
 def test_all_notices_usage_patterns(tmp_path: Path) -> None:
-    """``all``: the arguments that a v2 client takes otherwise have ids of their own."""
+    """In mode ``all`` arguments that a v2 client takes differently have their own ids."""
     text = (
         "from tensorrtserver.api import *\n"
         "ServerHealthContext('http://localhost:1', 0, True, ['X-A: 1'])\n"
@@ -206,14 +206,14 @@ PLACES = {
 
 @pytest.mark.parametrize("name", PLACES)
 def test_place_is_the_users(tmp_path: Path, name: str) -> None:
-    """A notice names the user's file and line, through classes, ``with``, threads and callbacks."""
+    """A notice has the user's file and line, through classes, ``with``, threads and callbacks."""
     text, lines = PLACES[name]
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
     assert [place for place, _ in noticed(done.stderr)] == [f"script.py:{line}" for line in lines]
 
 
 def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
-    """Where no frame is the user's, the notice still comes, at the thread's own line."""
+    """If no frame is the user's, the notice has the thread's own line."""
     text = (
         "from tensorrtserver.api import *\n"
         "context = ServerHealthContext('localhost:1', 0)\n"
@@ -228,7 +228,7 @@ def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
 
 
 def test_error_names_the_use(tmp_path: Path) -> None:
-    """``error``: each use raises its own notice, not only the first."""
+    """In mode ``error`` each use raises its own notice, not only the first."""
     text = (
         "from tensorrtserver.api import *\n"
         "for make in (lambda: ServerHealthContext('x', 0), lambda: ProtocolType.from_str('x')):\n"
@@ -243,7 +243,7 @@ def test_error_names_the_use(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["headline", "all"])
 def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
-    """-W decides in every mode: it silences, and ``always`` shows every use again."""
+    """-W decides in every mode: it silences, and ``always`` repeats every use."""
     text = (
         "from tensorrtserver.api import *\nfor _ in range(3):\n    ProtocolType.from_str('http')\n"
     )
@@ -254,7 +254,7 @@ def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
 
 
 def test_filters_that_change_are_seen(tmp_path: Path) -> None:
-    """``all``: a line that has been noticed is noticed again inside ``catch_warnings``."""
+    """In mode ``all`` a reported line is reported again inside ``catch_warnings``."""
     text = (
         "import warnings\n"
         "from tensorrtserver.api import *\n"
@@ -275,7 +275,7 @@ def test_filters_that_change_are_seen(tmp_path: Path) -> None:
 
 
 def test_no_filter_at_all(tmp_path: Path) -> None:
-    """Where the program has taken every filter away, Python shows all, at their own places."""
+    """If the program has removed every filter, Python shows all notices at their own places."""
     text = (
         "import warnings\n"
         "from tensorrtserver.api import *\n"
@@ -310,7 +310,7 @@ def test_threads_that_begin_together_give_one_headline(tmp_path: Path) -> None:
 
 
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
-    """A misspelt mode raises ValueError that names what there is."""
+    """A misspelt mode raises ValueError with the modes that exist."""
     text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="loud")
     assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr

@@ -1,4 +1,4 @@
-"""Profiles of models whose server has no model configurations, and the setting ``models``."""
+"""Profiles of models without a server's configuration, and the setting ``models``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def profile(*inputs: TensorMetadata, setting: Any = None, server: Capabilities =
 def test_batch_dimension(
     shapes: list[tuple[int, ...]], largest: int, dims: list[tuple[int, ...]]
 ) -> None:
-    """A first dimension of -1 in all inputs is the batch, without a limit."""
+    """A first dimension of -1 in all inputs is an unlimited batch dimension."""
     tensors = [TensorMetadata(str(place), "FP32", shape) for place, shape in enumerate(shapes)]
     result = profile(*tensors)
     assert result.max_batch_size == largest
@@ -66,14 +66,14 @@ def test_batch_dimension(
 
 
 def test_number_per_entry() -> None:
-    """A tensor of shape [-1] has dims [1] in v1, and no such dimension on the way to the server."""
+    """A tensor of shape [-1] has dims [1] in v1, which are not sent to the server."""
     known = profile(TensorMetadata("x", "INT8", (-1,)))
     request = V1Request(-1, 2, (V1Input("x", (1,), (b"\1", b"\2"), 2),), ())
     assert to_v2.infer_call(known, request, "http").inputs[0].shape == (2,)
 
 
 def test_settings_win() -> None:
-    """What the owner says of a tensor replaces what its metadata say, and adds to it."""
+    """The setting's description of a tensor replaces and extends its metadata."""
     text = {"max_batch_size": 3, "inputs": {"x": {"datatype": "INT8", "dims": [-1]}, "y": {}}}
     result = profile(X, setting=text)
     assert result.max_batch_size == 3
@@ -91,7 +91,7 @@ def test_undeclared_tensors_are_open() -> None:
     assert (profile(setting=text).open_inputs, profile(setting=text).open_outputs) == (True, False)
 
 
-def given(inputs: Any, outputs: Any) -> RunArguments:
+def plain_arguments(inputs: Any, outputs: Any) -> RunArguments:
     """Return the arguments of a plain ``run``."""
     return RunArguments(inputs, outputs, 1, 0, 0, 0, 0)
 
@@ -108,7 +108,7 @@ def given(inputs: Any, outputs: Any) -> RunArguments:
 )
 def test_types_of_arrays(array: Any, datatype: str) -> None:
     """An undeclared input has the type of its arrays."""
-    result = open_servers.completed(profile(), given({"x": [array]}, {"y": 1}))
+    result = open_servers.completed(profile(), plain_arguments({"x": [array]}, {"y": 1}))
     assert result.inputs["x"].datatype == datatype
     assert list(result.outputs) == ["y"]
 
@@ -122,21 +122,23 @@ def test_types_of_arrays(array: Any, datatype: str) -> None:
     ],
 )
 def test_arrays_that_are_no_tensor(value: Any) -> None:
-    """Types that v2 does not have, or that differ, are refused rather than reinterpreted."""
+    """Types that v2 lacks or that differ are refused, not reinterpreted."""
     with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
-        open_servers.completed(profile(), given({"x": value}, {}))
+        open_servers.completed(profile(), plain_arguments({"x": value}, {}))
 
 
 def test_declared_models_stay_as_they_are() -> None:
-    """Nothing is completed where the model declares all, or the server is Triton."""
+    """Nothing is completed if the model declares all, or the server is Triton."""
     whole = profile(X, setting={"outputs": {"y": {"datatype": "FP32"}}})
     triton = ModelProfile("m", 0, {}, {})
     for known in (whole, triton):
-        assert open_servers.completed(known, given({"z": [np.zeros(1)]}, {"w": 1})) is known
+        assert (
+            open_servers.completed(known, plain_arguments({"z": [np.zeros(1)]}, {"w": 1})) is known
+        )
 
 
 def request(**changes: Any) -> V1Request:
-    """Return a request for one input, otherwise."""
+    """Return a request for one input, with these changes."""
     result = V1Request(-1, 1, (V1Input("x", (4,), (bytes(16),), 16),), ())
     return result._replace(**changes)
 
@@ -150,7 +152,7 @@ def request(**changes: Any) -> V1Request:
     ],
 )
 def test_what_needs_an_extension(changes: dict[str, Any], extension: str) -> None:
-    """It is refused on a server that lacks the extension, and sent to one that lists it."""
+    """A request is refused if the server lacks its extension, and sent if the server lists it."""
     with pytest.raises(InvalidRequest, match=f"needs the extension {extension}, .*'other 1'"):
         to_v2.infer_call(profile(X), request(**changes), "grpc")
     server = capabilities_of(ServerMetadata("other", "1", (extension,)))
@@ -158,7 +160,7 @@ def test_what_needs_an_extension(changes: dict[str, Any], extension: str) -> Non
 
 
 def test_binary_tensors() -> None:
-    """They are sent to a server that lists them, and to KServe's, which does not; else JSON."""
+    """Binary tensors are sent to servers that list them, and to KServe's; else JSON is sent."""
     for metadata, binary in (
         (ServerMetadata("other", "1"), False),
         (ServerMetadata("other", "1", ("binary_tensor_data",)), True),
@@ -169,7 +171,7 @@ def test_binary_tensors() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """A JSON file, and label files beside it; a label may be empty, the last line has an end."""
+    """The setting may be a JSON file with label files beside it. A label may be empty."""
     (tmp_path / "labels").write_text("a\n\nc\r\n", "utf-8")
     path = tmp_path / "models.json"
     path.write_text(json.dumps({"m": {"outputs": {"y": {"labels": "labels"}}}}), "utf-8")
@@ -201,13 +203,13 @@ def test_files(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_setting(value: Any, message: str) -> None:
-    """It is refused with the place, what was expected, and nothing is changed."""
+    """A wrong description is refused with its place and what was expected. Nothing changes."""
     with pytest.raises(SettingsError, match=message):
         configure(models=value)
 
 
 def reply(*shape: int) -> InferReply:
-    """Return an answer with one output of this shape."""
+    """Return a reply with one output of this shape."""
     data = np.arange(int(np.prod(shape)), dtype=np.float64).tobytes()
     return InferReply("m", "", (TensorOut("y", "FP64", shape, data),))
 
@@ -216,26 +218,26 @@ def reply(*shape: int) -> InferReply:
     ("shape", "dims"), [((1, 3), (3,)), ((1,), (1,)), ((), (1,)), ((3,), (3,)), ((2, 3), (2, 3))]
 )
 def test_result_of_one_entry(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
-    """All of an output belongs to the only batch entry, with or without a batch dimension."""
-    asked = request(outputs=(V1Output("y"),))
-    (result,) = to_v1.v1_reply(profile(X), asked, reply(*shape), None).outputs
+    """An output belongs to the only batch entry, with or without a batch dimension."""
+    call = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X), call, reply(*shape), None).outputs
     assert (result.datatype, result.dims) == ("FP64", dims)
 
 
 def test_result_without_batch_dimension() -> None:
-    """Nobody can say which entry it belongs to; the setting that is advised makes it a result."""
-    asked = request(batch_size=2, outputs=(V1Output("y"),))
+    """An output that fits no batch entry is refused. The advised setting makes it a result."""
+    call = request(batch_size=2, outputs=(V1Output("y"),))
     with pytest.raises(ServerError, match="say max_batch_size 0 in the setting models"):
-        to_v1.v1_reply(profile(X), asked, reply(3), None)
+        to_v1.v1_reply(profile(X), call, reply(3), None)
     whole = profile(X, setting={"max_batch_size": 0})
-    asked = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
-    assert to_v2.infer_call(whole, asked, "http").inputs[0].shape == (2, 4)
-    assert to_v1.v1_reply(whole, asked, reply(3), None).outputs[0].dims == (3,)
+    call = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
+    assert to_v2.infer_call(whole, call, "http").inputs[0].shape == (2, 4)
+    assert to_v1.v1_reply(whole, call, reply(3), None).outputs[0].dims == (3,)
 
 
 def test_type_of_the_answer_counts() -> None:
-    """Metadata promise nothing: bytes are read as the answer tells, not as was declared."""
+    """Replies are read by their own types, not by the declared types."""
     text = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
-    asked = request(outputs=(V1Output("y"),))
-    (result,) = to_v1.v1_reply(profile(X, setting=text), asked, reply(1, 3), None).outputs
+    call = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X, setting=text), call, reply(1, 3), None).outputs
     assert (result.datatype, result.byte_size) == ("FP64", 24)

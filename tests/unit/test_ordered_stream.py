@@ -1,4 +1,4 @@
-"""A stream of v1's service that cannot even be opened."""
+"""A stream of v1's service that cannot be opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tritonclient_shim.stub.streams import OrderedStream
 
 
 def unopened(requests: Iterator[Any]) -> OrderedStream:
-    """Return a stream to a server that refuses to open any."""
+    """Return a stream to a server that refuses to open streams."""
     backend: Any = FakeBackend()
     backend.refuses = LOST
     session = ServerSession(Endpoint(GRPC, "nowhere"), backend=backend)
@@ -27,7 +27,7 @@ def unopened(requests: Iterator[Any]) -> OrderedStream:
 
 
 def test_stream_that_cannot_be_opened() -> None:
-    """It has ended with the error, takes no request beyond the first, and can be cancelled."""
+    """The stream has ended with the error, takes one request, and can be cancelled."""
     taken: list[int] = []
 
     def requests() -> Iterator[Any]:
@@ -46,7 +46,7 @@ def test_stream_that_cannot_be_opened() -> None:
 
 
 def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no request ends a stream that there never was, without an exception on its thread."""
+    """An object that is no request ends the unopened stream without an exception on its thread."""
     unseen: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", unseen.append)
     gone = threading.Event()
@@ -67,7 +67,7 @@ def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_stream_and_no_requests() -> None:
-    """A stream that there never was, and that is asked for nothing, ends with the error alone."""
+    """The unopened stream without requests ends with the error alone."""
     responses = unopened(iter(()))
     with pytest.raises(InferenceServerException, match="Socket closed"):
         responses.take()

@@ -1,4 +1,4 @@
-"""What is distributed, and what happens beside NVIDIA's own distribution of the same folder."""
+"""The distribution's contents, and its use beside NVIDIA's distribution of one folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tritonclient_shim import __version__
 from tritonclient_shim.cli import _installation as installation
 
 ROOT = Path(__file__).resolve().parents[2]
-# The files that show NVIDIA's wheel, besides its modules (docs/v1-behaviour.md §1.1).
+# The files, besides its modules, that identify NVIDIA's wheel (docs/v1-behaviour.md §1.1).
 NVIDIA = {
     "tensorrtserver/__init__.py": "",
     "tensorrtserver/api/__init__.py": "NVIDIA = True\n",
@@ -34,7 +34,7 @@ NVIDIA = {
 
 
 def pip(*arguments: str) -> None:
-    """Run pip, and show what it says when it fails."""
+    """Run pip, and show its output if it fails."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout
@@ -42,7 +42,7 @@ def pip(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel under test: tox's, or a wheel made from a copy of the checkout."""
+    """Return the wheel under test: tox's, or a wheel of a copy of the checkout."""
     folder = os.environ.get("SHIM_WHEEL_DIR")
     if not folder:
         folder = str(tmp_path_factory.mktemp("wheel"))
@@ -69,7 +69,7 @@ def nvidia_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Site:
-    """A folder into which pip installs, as into site-packages: files of others are overwritten."""
+    """A folder for pip's installations that, like site-packages, has files overwritten."""
 
     def __init__(self, prefix: Path) -> None:
         self._prefix = prefix
@@ -84,7 +84,7 @@ class Site:
         return os.path.dirname(result)
 
     def python(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Run code with this folder before everything else on the import path."""
+        """Run code with this folder first on the import path."""
         code = f"import sys; sys.path.insert(0, {self.path!r})\n{code}"
         command = [sys.executable, "-I", "-c", code]
         return subprocess.run(command, capture_output=True, text=True)
@@ -107,7 +107,7 @@ def test_the_suite_runs_on_the_installed_package() -> None:
 
 
 def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
-    """Modules, type markers, .proto texts, the guide are in; tests, testbed, demo are not."""
+    """The wheel has modules, type markers, .proto texts and the guide, and no tests or demo."""
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}
     wanted = {
@@ -116,13 +116,13 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
         for pattern in ("*.py", "*.pyi", "*.proto", "py.typed", "*.md")
         for path in (ROOT / package).rglob(pattern)
     }
-    wanted.add("tensorrtserver.py")  # what is imported when the package has lost its files
+    wanted.add("tensorrtserver.py")  # imported if the package has lost its files
     assert {"tensorrtserver/py.typed", "tritonclient_shim/py.typed"} <= inside
     assert inside == wanted
 
 
 def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
-    """Name, version, Python, and the requirements: tritonclient, and `future` as NVIDIA's had."""
+    """The wheel has name, version, Python, and as requirements tritonclient and `future`."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [item for item in archive.namelist() if item.endswith(".dist-info/METADATA")]
         metadata = email.message_from_bytes(archive.read(name))
@@ -141,7 +141,7 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
 
 @pytest.mark.smoke
 def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
-    """Installed over NVIDIA's, the import fails and says what was found and how to repair it."""
+    """Installed over NVIDIA's, the import fails with what is there and how to repair it."""
     site.install(nvidia_wheel)
     site.install(wheel)
     done = site.python("import tensorrtserver.api")
@@ -153,7 +153,7 @@ def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_whe
 
 
 def test_ours_alone_imports_and_has_no_error(site: Site, wheel: Path) -> None:
-    """A clean installation imports, and the doctor has nothing to say about it."""
+    """A clean installation imports, and the doctor reports no problem with it."""
     site.install(wheel)
     done = site.python(
         "import tensorrtserver\n"
@@ -163,7 +163,7 @@ def test_ours_alone_imports_and_has_no_error(site: Site, wheel: Path) -> None:
 
 
 def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
-    """A checkout of ours before NVIDIA's wheel in another folder imports; neither owns both."""
+    """A checkout before NVIDIA's wheel in another folder imports; neither has both."""
     for name in NVIDIA:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(NVIDIA[name])
@@ -185,7 +185,7 @@ def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_nvidia(tmp_path: Path, name: str, nvidias: bool) -> None:
-    """NVIDIA's libraries betray its wheel without its metadata; similar names do not."""
+    """NVIDIA's libraries reveal its wheel without its metadata; similar names do not."""
     (tmp_path / name).parent.mkdir(parents=True)
     (tmp_path / name).touch()
     assert installation.nvidia_files(str(tmp_path)) == [name] * nvidias

@@ -1,4 +1,4 @@
-"""Contexts that are pickled or copied, and given to other processes."""
+"""Contexts that are pickled or copied, and passed to other processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def identity(inputs: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Where a server in this process is reached over HTTP."""
+    """Return the HTTP address of a server in this process."""
     with testing.server(identity=identity) as server:
         yield server.http
 
@@ -47,7 +47,7 @@ def context(url: str) -> Iterator[InferContext]:
 
 
 class Reopening(InferContext):
-    """A context of a user's that is made anew where it is unpickled, as could be with v1."""
+    """A user's context class that is made anew when unpickled, as with v1."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -61,18 +61,18 @@ class Reopening(InferContext):
 
 
 def right(context: InferContext) -> bool:
-    """Return True if the context answers."""
+    """True if the context answers."""
     result: Any = context.run({"INPUT0": [np.array([7], np.int32)]}, RAW)
     return bool(result["OUTPUT0"][0][0] == 7)
 
 
 def by_process(context: InferContext) -> None:
-    """As an argument of a process that starts anew."""
+    """Send the object as an argument of a process that starts anew."""
     multiprocessing.get_context("spawn").Process(target=right, args=(context,)).start()
 
 
 def by_executor(context: InferContext) -> None:
-    """As an argument of a job."""
+    """Send the object as an argument of a job."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         pool.submit(right, context).result(60)
 
@@ -88,7 +88,7 @@ WAYS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_open_context_stays(context: InferContext, way: str) -> None:
-    """Whatever would pickle or copy a context says what to hand over; the context works on."""
+    """Pickling and copying a context raise what to pass instead; the context works on."""
     with pytest.raises(ValueError, match=MESSAGE.format("InferContext")):
         WAYS[way](context)
     assert right(context)
@@ -99,13 +99,13 @@ KINDS = (ModelControlContext, ModelRepositoryContext, ServerHealthContext, Serve
 
 @pytest.mark.parametrize("kind", [*KINDS, SharedMemoryControlContext])
 def test_each_kind_says_its_name(url: str, kind: Any) -> None:
-    """The contexts that do no inference refuse in the same way."""
+    """The contexts that do no inference refuse alike."""
     with kind(url, 0) as opened, pytest.raises(ValueError, match=MESSAGE.format(kind.__name__)):
         pickle.dumps(opened)
 
 
 def test_a_subclass_may_have_a_state_of_its_own(url: str) -> None:
-    """A user's class that knows how to make its context again is pickled and copied."""
+    """A user's class that can make its context again is pickled and copied."""
     with Reopening(url, 0, "identity") as opened:
         with pickle.loads(pickle.dumps(opened)) as other:
             assert right(other)

@@ -1,4 +1,4 @@
-"""A request that is bound to a prepared one is the request that the long way makes."""
+"""A request bound to a prepared request equals the request made by the complete code."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def arguments_of(inputs: Any, outputs: Any, scalars: Any) -> RunArguments:
 
 
 def long_way(arguments: RunArguments) -> Any:
-    """Options, request and call, the shapes that stick, or the error."""
+    """Return options, request, call and the kept shapes, or the error, by the complete code."""
     shapes: dict[str, tuple[int, ...]] = {}
     try:
         options = request.parse_options(PROFILE, arguments, _no_region)
@@ -120,13 +120,13 @@ def prepared_by(arguments: RunArguments) -> Any:
 
 
 def bind(known: Any, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
-    """Return what the long way returns, made of a prepared request; None for another request."""
+    """Return the same by a prepared request; None if the request cannot be bound."""
     bound = known.bind(profile, arguments, 0, lambda: 7)
     return bound and (known.options, *bound, known.shapes)
 
 
 def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
-    """Return what is to be equal; the arrays by their bytes."""
+    """Return a comparable value, with arrays by their bytes."""
     keys = [(type(output.key), output) for output in options.outputs]
     inputs = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in bound.inputs]
     tensors = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in call.inputs]
@@ -137,7 +137,7 @@ def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
 @settings(max_examples=600)
 @given(GOOD, REQUESTS, st.sets(st.integers(0, 4), max_size=2))
 def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int]) -> None:
-    """What can be bound is what the long way makes."""
+    """A bound request equals the request of the complete code."""
     second = arguments_of(
         *(theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other)))
     )
@@ -150,7 +150,7 @@ def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int
 
 @given(REQUESTS)
 def test_whatever_is_prepared_first(first: Any) -> None:
-    """Odd requests that succeed are prepared right, or not at all."""
+    """Odd requests that succeed are prepared correctly or not at all."""
     arguments = arguments_of(*first)
     expected = long_way(arguments)
     known = None if isinstance(expected, Exception) else prepared_by(arguments)
@@ -167,13 +167,13 @@ USUAL = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
     "outputs", [{"ANY": (2, 1)}, {"ANY": [2, 1]}, {"TEXT": (1,), "ANY": (2, 1)}], ids=str
 )
 def test_only_arrays_are_prepared(outputs: Any) -> None:
-    """Classes need labels, which may change: each such request goes the long way."""
+    """Requests for classes are never bound, because labels may change."""
     # docs/v1-behaviour.md §4.2
     assert prepared_by(arguments_of(INPUTS_OF_ONE, outputs, PLAIN)) is None
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turned off, nothing is prepared, and nothing is bound to what had been prepared."""
+    """Turned off, no request is prepared, and none is bound to an earlier request."""
     known = prepared_by(USUAL)
     assert bind(known, USUAL) is not None
     monkeypatch.setattr(prepared, "enabled", False)
@@ -182,7 +182,7 @@ def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_data_is_kept() -> None:
-    """A caller's arrays live no longer than their request."""
+    """A caller's arrays are not kept after their request."""
     array = np.zeros(2, np.float32)
     gone = weakref.ref(array)
     arguments = arguments_of({"ANY": [array], "FIXED": [SQUARES[0]]}, {"ANY": (1,)}, PLAIN)
@@ -193,7 +193,7 @@ def test_no_data_is_kept() -> None:
 
 
 def test_a_reloaded_model() -> None:
-    """What was prepared for another configuration is not used, however equal it looks."""
+    """A request prepared for another configuration is not used, even if it looks equal."""
     other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
     assert bind(prepared_by(USUAL), USUAL, other) is None
 
@@ -202,7 +202,7 @@ def test_a_reloaded_model() -> None:
 
 
 def _output(name: str, datatype: str, shape: Any, filled: bool, text: bytes) -> TensorOut:
-    """As backends give it: data of a fixed-size type have been found to fit the shape."""
+    """Return an output as backends do: data of a fixed-size type fit the shape."""
     size = 4 * prod(shape)
     data = text if datatype == "BYTES" else text * size
     return TensorOut(name, datatype, shape, data if filled else None)
@@ -220,7 +220,7 @@ REPLIES = st.builds(
     InferReply,
     st.sampled_from(["m", "m", "ensemble"]),
     st.sampled_from(["1", "1", "2", "v2.0", ""]),
-    st.lists(OUT, max_size=3, unique_by=lambda one: one.name).map(tuple),
+    st.lists(OUT, max_size=3, unique_by=lambda output: output.name).map(tuple),
 )
 FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
 
@@ -234,7 +234,7 @@ def outcome(bound: Any, reply: InferReply) -> Any:
 
 @given(st.one_of(st.just(FIRST), REPLIES), REPLIES, st.sampled_from([("ANY",), ("TEXT", "ANY")]))
 def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
-    """A reply that is like the first one is read as the long way reads it."""
+    """A reply like the first reply is read as by the complete code."""
     arguments = arguments_of(INPUTS_OF_ONE, dict.fromkeys(names, (1,)), PLAIN)
     known = prepared_by(arguments)
     _, bound, _, _ = bind(known, arguments)
@@ -247,7 +247,7 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
 
 
 def test_the_next_reply_is_known() -> None:
-    """Other data in tensors of the same kind are what is known of the first reply."""
+    """Other data in tensors of these kinds are read as in the first reply."""
     known = prepared_by(USUAL)
     _, bound, _, _ = bind(known, USUAL)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
@@ -261,12 +261,12 @@ def test_the_next_reply_is_known() -> None:
 
 @testing.model(inputs=[("INPUT", "FP32", [-1])], outputs=[("OUTPUT", "FP32", [-1])])
 def identity(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what the model is asked."""
+    """Return the model's input."""
     return {"OUTPUT": inputs["INPUT"]}
 
 
 class Program:
-    """A program that runs the model; ``prepared`` counts the requests that were prepared."""
+    """A program that runs the model; ``prepared`` counts prepared requests."""
 
     def __init__(self, context: InferContext, monkeypatch: pytest.MonkeyPatch) -> None:
         self._context = context
@@ -284,7 +284,7 @@ class Program:
         return prepare(*arguments)
 
     def is_bound(self, size: int) -> bool:
-        """True if a request with an array of this size does not go the long way."""
+        """True if a request with an array of this size is bound."""
         before = len(self._long)
         array = np.zeros(size, np.float32)
         results = self._context.run({"INPUT": [array]}, {"OUTPUT": InferContext.ResultFormat.RAW})
@@ -301,7 +301,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
 
 
 def test_equal_requests_are_bound_from_the_second_on(program: Program) -> None:
-    """A loop goes the long way once, and once more when its arrays change their shape."""
+    """A loop uses the complete code once, and once more after its arrays change their shape."""
     assert [program.is_bound(size) for size in (2, 2, 2, 3, 3, 2, 2)] == [
         *(False, True, True),
         *(False, True),
@@ -310,7 +310,7 @@ def test_equal_requests_are_bound_from_the_second_on(program: Program) -> None:
 
 
 def test_requests_that_never_resemble_each_other(program: Program) -> None:
-    """They are seldom prepared, and a loop that follows is bound after a few calls."""
+    """Changing requests are seldom prepared, and a loop after them is bound after a few calls."""
     assert not any(program.is_bound(size) for size in range(1, 33))
     assert program.prepared == 32 / prepared.RARELY
     assert [program.is_bound(2) for _ in range(prepared.RARELY + 1)][-1]

@@ -46,7 +46,7 @@ def implementations() -> list[str]:
 
 
 def run(lines: list[str], implementation: str) -> str:
-    """Lines of a program → what it prints in a fresh interpreter."""
+    """Run the lines of a program in a fresh interpreter, and return its output."""
     env: dict[str, str] = {**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation}
     if implementation == api_implementation.Type():
         del env["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"]
@@ -62,7 +62,7 @@ def run(lines: list[str], implementation: str) -> str:
 @pytest.mark.parametrize("implementation", implementations())
 @pytest.mark.parametrize("order", [[OURS, TRITON], [TRITON, OURS]], ids=["before", "after"])
 def test_beside_tritonclient(order: list[str], implementation: str) -> None:
-    """One process holds both sets of messages, whichever is imported first."""
+    """One process loads both sets of messages, in either order."""
     # docs/v1-behaviour.md §8.4
     assert run([*order, USE, USE_TRITON], implementation) == "inference:0"
 
@@ -80,7 +80,7 @@ def test_beside_a_programs_own_copy(first: str, prefix: str, implementation: str
 
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_beside_a_proto_that_embeds_the_programs_copy(first: str) -> None:
-    """A proto that imports the program's own api.proto finds that, with tritonclient loaded too."""
+    """A proto that imports the program's own api.proto gets it, also beside tritonclient."""
     steps = [OURS + "\n" + TRITON, "register('', 'api.proto')" + OWN_PROTO]
     order = steps if first == "ours" else steps[::-1]
     assert run([COPY, *order, USE], api_implementation.Type()) == "inference:0"
@@ -108,6 +108,6 @@ def test_messages_alone_load_no_grpc() -> None:
 
 
 def test_no_warning_at_import() -> None:
-    """No protobuf runtime calls what the generated modules use deprecated."""
+    """No protobuf runtime deprecates a function that the generated modules call."""
     lines = ["import google.protobuf.reflection, warnings", "warnings.simplefilter('error')"]
     assert run([*lines, OURS, USE], api_implementation.Type()) == "inference:0"

@@ -45,12 +45,12 @@ PUBLIC = {
 
 
 def facade(name: str) -> Any:
-    """Name of a module → the facade's module."""
+    """Return the facade's module of this name."""
     return importlib.import_module(f"tensorrtserver.api.{name}")
 
 
 def message_classes() -> Iterator[Any]:
-    """Every v1 message class, nested ones included, map entries not."""
+    """Return every v1 message class, nested classes included, map entries not."""
     pending: list[Any] = []
     for name in PUBLIC:
         module = facade(name)
@@ -77,7 +77,7 @@ def sample_status() -> Any:
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 @pytest.mark.smoke
 def test_public_names(name: str) -> None:
-    """Exactly the public names of release 1.15, and the modules a module imports."""
+    """The modules have exactly the public names of release 1.15, and their imports."""
     # docs/v1-behaviour.md §1.4
     names = filter(str.isidentifier, dir(facade(name)))  # pytest puts some others into modules
     public = {key for key in names if not key.startswith("_")}
@@ -85,7 +85,7 @@ def test_public_names(name: str) -> None:
 
 
 def test_constants_flags_and_enum_wrappers() -> None:
-    """Constants and flags are ints, wrappers translate both ways, at both levels."""
+    """Constants and flags are ints; wrappers translate both ways, on both levels."""
     # docs/v1-behaviour.md §1.4
     assert model_config_pb2.TYPE_FP32 == 11
     assert model_config_pb2.ModelInput.FORMAT_NCHW == 2
@@ -107,7 +107,7 @@ def test_a_datatype_newer_than_v1() -> None:
 
 
 def test_internals_of_generated_modules() -> None:
-    """Legacy raw-stub programs walk through the imports and descriptors of generated code."""
+    """Raw-stub programs can follow the imports and descriptors of generated code."""
     config: Any = model_config_pb2
     header: Any = api_pb2
     service: Any = grpc_service_pb2
@@ -141,7 +141,7 @@ def test_retired_profile_messages() -> None:
 
 def test_a_missing_model_gets_an_entry() -> None:
     """Reading model_status[name] creates it, as map fields always did; `in` does not."""
-    # docs/v1-behaviour.md §6.2
+    # Reading model_status[name] creates it, as in map fields; `in` does not.
     status = server_status_pb2.ServerStatus()
     assert "absent" not in status.model_status
     assert status.model_status["absent"].config.max_batch_size == 0
@@ -178,7 +178,7 @@ def test_json_form() -> None:
 
 def test_every_class_pickles_under_its_v1_module() -> None:
     """Each class, nested ones too, names its facade module, and pickle finds it there."""
-    # docs/v1-behaviour.md §8.4
+    # Each class, also a nested class, names its facade module, and pickle finds it there.
     classes = list(message_classes())
     assert len(classes) == 74
     for result in classes:
@@ -189,7 +189,7 @@ def test_every_class_pickles_under_its_v1_module() -> None:
 
 @pytest.mark.parametrize("version", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickle_and_copy_keep_content(version: int) -> None:
-    """A filled message survives every pickle version, copy and deepcopy, and is independent."""
+    """A message survives every pickle version, copy and deepcopy, independently."""
     status = sample_status()
     copies = [pickle.loads(pickle.dumps(status, version)), copy.copy(status), copy.deepcopy(status)]
     for other in copies:
@@ -200,7 +200,7 @@ def test_pickle_and_copy_keep_content(version: int) -> None:
 
 
 def test_a_pickle_loads_in_a_fresh_process() -> None:
-    """A worker process that has imported nothing of ours yet can read a pickled message."""
+    """A worker process without our imports can read a pickled message."""
     code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).model_status['simple'].config)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -214,7 +214,7 @@ def test_a_pickle_loads_in_a_fresh_process() -> None:
 
 def test_wire_form() -> None:
     """Regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
-    # docs/v1-behaviour.md §9.2
+    # Regions are in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status.
     region = server_status_pb2.SharedMemoryRegion(name="r")
     status = server_status_pb2.SharedMemoryStatus(shared_memory_region=[region])
     assert status.SerializeToString() == b"\x12\x03\x0a\x01r"
@@ -223,7 +223,7 @@ def test_wire_form() -> None:
 
 
 def test_messages_embed_in_a_users_own_proto() -> None:
-    """A proto built in the messages' own pool embeds them, and gives back the same class."""
+    """A proto in the messages' own pool embeds them, and returns the same classes."""
     file = descriptor_pb2.FileDescriptorProto(name="job.proto", package="user", syntax="proto3")
     file.dependency.append(api_pb2.DESCRIPTOR.name)
     field = file.message_type.add(name="Job").field.add(name="header", number=1, label=1, type=11)

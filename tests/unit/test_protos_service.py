@@ -20,19 +20,19 @@ from tritonclient_shim.protos.grpc_service_pb2_grpc import (
 
 
 class Echo(GRPCServiceServicer):
-    """Answers Infer and StreamInfer with the request's id, and the retired Profile."""
+    """A servicer that answers Infer and StreamInfer with the request's id, and Profile."""
 
     def Infer(self, request: Any, context: Any) -> Any:
-        """One answer."""
+        """Return one reply."""
         return messages.InferResponse(meta_data={"id": request.meta_data.id})
 
     def StreamInfer(self, request_iterator: Any, context: Any) -> Any:
-        """One answer per request."""
+        """Yield one reply per request."""
         for request in request_iterator:
             yield self.Infer(request, context)
 
     def Profile(self, request: Any, context: Any) -> Any:
-        """Success."""
+        """Return a success."""
         return retired_pb2.ProfileResponse(request_status={"code": "SUCCESS"})
 
 
@@ -79,7 +79,7 @@ def test_table_agrees_with_the_descriptor() -> None:
 
 @pytest.mark.parametrize("channel", [Echo], indirect=True)
 def test_calls_reach_the_servicer(channel: Any) -> None:
-    """Unary and streamed inference, and the retired Profile where a servicer has it."""
+    """The stubs reach a servicer for unary and streamed inference, and the retired Profile."""
     # docs/v1-behaviour.md §9.2
     assert call(channel, "Infer", infer_request(7)).meta_data.id == 7
     answers = call(channel, "StreamInfer", iter([infer_request(1), infer_request(2)]))

@@ -1,4 +1,4 @@
-"""Syntax errors of Python 2 sources are told from others."""
+"""Syntax errors of Python 2 sources, distinguished from other syntax errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NEW = (
 )
 
 
-#: Two kinds of errors without brackets, as since Python 3.14 (PEP 758); no Python 2.
+#: Two error classes without brackets, as since Python 3.14 (PEP 758); no Python 2.
 PAIRS = (
     "try: pass\nexcept KeyError, ValueError: pass",
     "from socket import error\ntry: pass\nexcept KeyError, error: raise error(1)",
@@ -68,19 +68,19 @@ def error_of(source: str) -> SyntaxError:
 
 @pytest.mark.parametrize(("source", "what"), OLD.items())
 def test_python_2_is_recognised(source: str, what: str) -> None:
-    """Each statement and literal that Python 3 has dropped is named, on every Python."""
+    """Each statement and literal that Python 3 removed is named, on every Python."""
     assert feature(error_of(source + "\n")) == what
 
 
 @pytest.mark.parametrize("source", NEW)
 def test_other_errors_are_not_python_2(source: str) -> None:
-    """A slip in Python 3 is not blamed on Python 2."""
+    """A syntax error of Python 3 is not attributed to Python 2."""
     assert feature(error_of(source + "\n")) == ""
 
 
 @pytest.mark.parametrize("source", [item for item in OLD if "except" in item])
 def test_scan_says_so(source: str, tmp_path: Path) -> None:
-    """What `scan` reads is told from other unreadable files in the same words."""
+    """`scan` reports Python 2 files in the same words, and other unreadable files differently."""
     (tmp_path / "old.py").write_text(source + "\n", "utf-8")
     with pytest.raises(sources.Unreadable, match="'except error, name', which is Python 2"):
         sources.read(str(tmp_path / "old.py"))
@@ -88,7 +88,7 @@ def test_scan_says_so(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", PAIRS)
 def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
-    """Python 3.14 runs it; an older Python refuses it, and a pair of builtins is no Python 2."""
+    """Two builtin errors without brackets are Python 3.14, and no Python 2."""
     if sys.version_info >= (3, 14):
         runner.compiled(source.encode(), "script.py")
     elif "KeyError, ValueError" in source:
@@ -98,40 +98,40 @@ def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
 
 
 def parsed(source: str) -> ast.Module:
-    """Return the source as Python 3.14 parses it: a pair of errors needs no brackets there."""
+    """Return the source as Python 3.14 parses it, where two errors need no brackets."""
     if sys.version_info >= (3, 14):
         return ast.parse(source)
     tree = ast.parse(re.sub(r"except ([^:(]+, .+):", r"except (\1):", source))
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Tuple):
-            node.type.col_offset = node.type.elts[0].col_offset  # where the pair begins itself
+            node.type.col_offset = node.type.elts[0].col_offset  # the pair begins here
     return tree
 
 
-NAMED = [one for one, what in OLD.items() if "except KeyError" in one or "except socket" in one]
+NAMED = [name for name, what in OLD.items() if "except KeyError" in name or "except socket" in name]
 USED = "errors = OSError\ntry: pass\nexcept KeyError, errors: "
 
 
 @pytest.mark.parametrize("source", NAMED)
 def test_handler_that_names_the_error(source: str) -> None:
-    """What Python 3.14 would take for two kinds of errors is Python 2 by the second one's use."""
+    """A pair that Python 3.14 accepts is Python 2 if the handler uses its second name."""
     assert len(list(named_handlers(parsed(source)))) == 1
 
 
 @pytest.mark.parametrize("source", PAIRS)
 def test_handler_of_two_kinds(source: str) -> None:
-    """Builtins, classes, what is imported, and what else may hold a class, are kinds of errors."""
+    """Builtins, classes, imports and other names that may be a class count as error classes."""
     assert not list(named_handlers(parsed(source)))
 
 
 @pytest.mark.parametrize(("body", "count"), [("print(errors)", 1), ("retry()", 0)])
 def test_name_that_has_a_value(body: str, count: int) -> None:
-    """A name that may hold a class as well is the error's where the handler reads it."""
+    """A name that may also be a class is the error's variable if the handler reads it."""
     assert len(list(named_handlers(parsed(USED + body)))) == count
 
 
 @pytest.mark.parametrize("pair", ["(KeyError, error)", "(KeyError, error) as e", "KeyError"])
 def test_brackets_make_it_python_3(pair: str) -> None:
-    """A tuple in brackets is Python 3 on every version, whatever its names are."""
+    """A tuple in brackets is Python 3 on every version, for all names."""
     tree = ast.parse(f"try: pass\nexcept {pair}: pass\n")
     assert not list(named_handlers(tree))

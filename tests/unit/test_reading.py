@@ -1,4 +1,4 @@
-"""Reading servers' replies: unexpected content becomes an error."""
+"""Reading of servers' replies: unexpected content becomes an error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def raising(error: BaseException) -> Any:
 
 @pytest.mark.parametrize("error", FOREIGN, ids=repr)
 def test_whatever_reading_raises_is_an_error(error: Exception) -> None:
-    """A parser's exception is the cause of an error, which says what and where to look."""
+    """A parser's exception is the cause of an error that says what and where to look."""
     # docs/v1-behaviour.md §1.6
     with pytest.raises(UnreadableReply) as caught:
         read(raising, error)
@@ -58,7 +58,7 @@ def test_whatever_reading_raises_is_an_error(error: Exception) -> None:
     "error", [ServerError("no", "INTERNAL"), TransportError("gone"), ForeignError("html")]
 )
 def test_errors_pass(error: BackendError) -> None:
-    """What a reader has found out itself stays as it is."""
+    """A reader's own error stays unchanged."""
     with pytest.raises(BackendError) as caught:
         read(raising, error)
     assert caught.value is error
@@ -66,7 +66,7 @@ def test_errors_pass(error: BackendError) -> None:
 
 
 def test_the_users_error() -> None:
-    """An error of the client family, with the sentence, whatever v1's text would be."""
+    """The error is a client error with the sentence, whatever v1's text would be."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(Endpoint("http", "127.0.0.1:9"))
     error = session.to_v1_error(UnreadableReply("its 'id' is 5", "a string"), 9, "no status")
@@ -78,5 +78,5 @@ def test_the_users_error() -> None:
 
 @pytest.mark.parametrize("value", [["x" * 10_000] * 10_000, {"a": {"b": {"c": {}}}}, b"x" * 10_000])
 def test_parts_of_answers_are_shown_short(value: Any) -> None:
-    """A message repeats little of a large answer."""
+    """A message repeats little of a large reply."""
     assert len(shown(value)) < 500

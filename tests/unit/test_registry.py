@@ -23,7 +23,7 @@ from tritonclient_shim.shm.star_names import STAR_NAMES
 FOLDERS = [Path(str(item.__file__)).parent for item in (tensorrtserver, tritonclient_shim)]
 _STUB = "tensorrtserver.api.grpc_service_pb2_grpc"
 
-#: Public names without an entry, and why they need none.
+#: Public names without an entry, and the reason.
 EXEMPT: dict[str, str] = {
     "tensorrtserver.api.tensorrtserver": "the package itself, bound by its own import",
     "tensorrtserver.api.text_format": "protobuf's own module, bound by its own import",
@@ -56,7 +56,7 @@ EXEMPT: dict[str, str] = {
 
 
 def public_names() -> Iterator[str]:
-    """Every name of the facade that v1 had, dotted: modules, functions, classes, members."""
+    """Return every facade name that v1 had, dotted: modules, functions, classes, members."""
     for module, others in (
         (api, api._NAMES),
         (shared_memory, STAR_NAMES),
@@ -74,7 +74,7 @@ def public_names() -> Iterator[str]:
 
 
 def members(dotted: str, owner: Any) -> Iterator[str]:
-    """Public methods and constants of a class of ours; messages and enums have none of ours."""
+    """Return public methods and constants of a class; none of messages and enums."""
     if not inspect.isclass(owner) or not owner.__module__.startswith("tensorrtserver.api"):
         return
     if hasattr(owner, "DESCRIPTOR"):
@@ -89,28 +89,28 @@ def members(dotted: str, owner: Any) -> Iterator[str]:
 
 
 def test_every_public_name_has_an_entry_or_a_reason() -> None:
-    """No name of the star-import ledger, the shm modules or the stub is missing."""
+    """No public name of the star import, the shm modules or the stub is missing."""
     names = set(public_names())
     assert {"tensorrtserver.api.InferContext.run", f"{_STUB}.GRPCServiceStub.Infer"} <= names
     assert not names - set(BY_SYMBOL) - set(EXEMPT)
 
 
 def test_exemptions_are_needed_and_give_a_reason() -> None:
-    """An exemption names something that exists, has no entry, and says why."""
+    """An exemption's name exists, has no entry, and has a reason."""
     assert not set(EXEMPT) - set(public_names())
     assert not set(EXEMPT) & set(BY_SYMBOL)
     assert all(len(reason) > 10 for reason in EXEMPT.values())
 
 
 def test_symbols_exist() -> None:
-    """Every symbol of the registry is a name of the facade: none is misspelt."""
+    """Every symbol of the registry is a name of the facade."""
     known = set(public_names())
     symbols = {item.symbol for item in ENTRIES.values() if item.kind == entries.SYMBOL}
     assert {symbol.partition(" (")[0] for symbol in symbols} <= known
 
 
 def test_ids_and_symbols_are_unique() -> None:
-    """An id is TS and three digits; no id and no symbol occurs twice."""
+    """An id is TS and three digits. No id and no symbol appears twice."""
     assert all(re.fullmatch(r"TS\d{3}", id) for id in ENTRIES)
     assert len(BY_SYMBOL) == len(ENTRIES)
     assert len(patterns.ENTRIES) + len(symbols.ENTRIES) == len(ENTRIES)
@@ -118,7 +118,7 @@ def test_ids_and_symbols_are_unique() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
 def test_entry_is_filled(entry: entries.RegistryEntry) -> None:
-    """Each entry has successors on both protocols, a release, and a kind that exists."""
+    """Each entry has successors on both protocols, a release, and a known kind."""
     assert entry.grpc and entry.http and entry.since and entry.heading
     assert entry.kind in (entries.SYMBOL, entries.ARGUMENT, entries.IMPORT, entries.REMOVED)
     assert not entry.counted or entry.kind == entries.SYMBOL
@@ -143,7 +143,7 @@ def _ids(node: ast.AST) -> Iterator[str]:
 
 
 def test_counted_symbols_are_those_that_the_facade_notices() -> None:
-    """What is called passes through a notice with its id, and nothing else does."""
+    """Each callable's notice has its id, and nothing else sends a notice."""
     used = {id for id in used_ids() if isinstance(id, str) and re.fullmatch(r"TS\d{3}", id)}
     assert used == {id for id, entry in ENTRIES.items() if entry.counted}
 

@@ -1,4 +1,4 @@
-"""What the registry advises exists: every name of tritonclient's in it, found by importing."""
+"""Each name of tritonclient's in the registry's advice exists, checked by import."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.entry import REMOVED, RegistryEntry
 
 MODULES = {"grpc": tritonclient.grpc, "http": tritonclient.http}
-#: What the advice calls an object → the class that it is of.
+#: The class of each object in the advice.
 RECEIVERS = {
     "client": "InferenceServerClient",
     "result": "InferResult",
     "infer_input": "InferInput",
     "requested_output": "InferRequestedOutput",
 }
-#: Roots of dotted names that are no names of tritonclient's, and words for the user's own values.
+#: Roots of dotted names outside tritonclient, and words for the user's own values.
 OTHERS = frozenset({"time", "queue", "array", "ctypes", "gRPC"})
 _WORD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?=(\()?)")
 ADVISED = [
@@ -51,7 +51,7 @@ def names(advice: str) -> Iterator[str]:
 
 
 def exists(name: str, module: ModuleType) -> bool:
-    """Is it an object of tritonclient's, or a parameter of one that users call?"""
+    """True for an object of tritonclient's, or a parameter of one that users call."""
     root, _, rest = name.partition(".")
     if root == "tritonclient":
         return _is_imported(name)
@@ -65,7 +65,7 @@ def exists(name: str, module: ModuleType) -> bool:
 
 
 def _is_imported(name: str) -> bool:
-    """Is it a module, or a member of one? Read in its source where a module needs CUDA to load."""
+    """True for a module or its member. Read the source if a module needs CUDA to load."""
     module, _, member = name.rpartition(".")
     if name in sys.modules or find_spec(module) is None:
         return name in sys.modules
@@ -101,7 +101,7 @@ def _parameters(owner: Any) -> set[str]:
 
 @pytest.mark.parametrize(("entry", "protocol"), ADVISED)
 def test_every_name_of_the_advice_exists(entry: RegistryEntry, protocol: str) -> None:
-    """No advice names something that tritonclient does not have on this protocol."""
+    """Each advised name exists in tritonclient on its protocol."""
     advice = getattr(entry, protocol)
     assert not [name for name in names(advice) if not exists(name, MODULES[protocol])], advice
     stub = tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(_channel())
@@ -110,7 +110,7 @@ def test_every_name_of_the_advice_exists(entry: RegistryEntry, protocol: str) ->
 
 
 def test_names_are_looked_up() -> None:
-    """The look-up finds what is there, on the protocol that has it, and nothing else."""
+    """The look-up finds existing names, on the protocol that has them, and nothing else."""
     grpc_, http = MODULES.values()
     assert list(names("client.a_b(c), and Xyz of 'x_y'; then run()")) == ["client.a_b", "run"]
     assert exists("client.start_stream", grpc_) and not exists("client.start_stream", http)

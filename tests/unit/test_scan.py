@@ -15,8 +15,8 @@ STAR = "from tensorrtserver.api import *\n"
 RUN = "ctx.run({}, {})\n"
 
 
-def found(folder: Path, text: str, name: str = "script.py") -> list[str]:
-    """``line:id`` of everything found in a file with this text."""
+def uses_in(folder: Path, text: str, name: str = "script.py") -> list[str]:
+    """Return ``line:id`` of every use in a file with this text."""
     (folder / name).write_text(text, "utf-8")
     return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(folder / name)))]
 
@@ -94,9 +94,9 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_found(tmp_path: Path, name: str) -> None:
-    """What is asked for is among what is found, and nothing beyond the imports is invented."""
+    """The expected uses are reported, and nothing beyond the imports is invented."""
     text, expected = CASES[name]
-    result = found(tmp_path, text)
+    result = uses_in(tmp_path, text)
     assert set(expected) <= set(result)
     if expected == ["1:TS001"]:
         assert result == expected
@@ -136,32 +136,34 @@ CONTEXT = (
 
 @pytest.mark.parametrize(("call", "pattern"), ARGUMENTS.items())
 def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
-    """Each usage pattern is found at its line."""
-    assert f"5:{pattern}" in found(tmp_path, CONTEXT + call + "\n")
+    """Each usage pattern is reported at its line."""
+    assert f"5:{pattern}" in uses_in(tmp_path, CONTEXT + call + "\n")
 
 
 @pytest.mark.parametrize("call", HARMLESS)
 def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
-    """Values that are v1's defaults show nothing."""
-    patterns = {item for item in found(tmp_path, CONTEXT + call + "\n") if item.startswith("5:TS1")}
+    """Values that are v1's defaults are not reported."""
+    patterns = {
+        item for item in uses_in(tmp_path, CONTEXT + call + "\n") if item.startswith("5:TS1")
+    }
     assert patterns == set()
 
 
 def test_innocent_files(tmp_path: Path) -> None:
     """A file without the old API is clean, whatever its methods are called."""
     text = "import numpy as np\nctx.run(a, b)\nctx.async_run(a)\nnp.zeros(1)\nprint(range(3))\n"
-    assert found(tmp_path, text) == []
+    assert uses_in(tmp_path, text) == []
 
 
 def test_star_import_through_neighbours(tmp_path: Path) -> None:
     """A star import of a module that star-imports v1 is followed."""
     (tmp_path / "common.py").write_text("from base import *\n")
     (tmp_path / "base.py").write_text(STAR)
-    assert found(tmp_path, "from common import *\nInferContext\n") == ["2:TS050"]
+    assert uses_in(tmp_path, "from common import *\nInferContext\n") == ["2:TS050"]
 
 
 def test_notebook(tmp_path: Path) -> None:
-    """Cells share their names; magics are skipped; a place is cell and line."""
+    """Cells share their names, magics are skipped, and a place is cell and line."""
     cells = [
         {"cell_type": "markdown", "source": ["# from tensorrtserver.api import *"]},
         {"cell_type": "code", "source": ["%matplotlib inline\n", STAR]},
@@ -178,7 +180,7 @@ def test_notebook(tmp_path: Path) -> None:
 
 
 def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A notebook's cell is a field of its own in JSON, and in the text of SARIF; nothing ran."""
+    """JSON has a field for a notebook's cell, SARIF its text. No cell is run."""
     path = tmp_path / "book.ipynb"
     path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [STAR]}]}))
     assert main(["scan", str(path), "--format", "json"]) == 1
@@ -190,7 +192,7 @@ def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
-    """Folders are searched below, but for caches, hidden folders and installed packages."""
+    """Folders are searched recursively, except caches, hidden folders and installed packages."""
     for folder in ("src", ".git", "__pycache__", "site-packages"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text(STAR)
@@ -204,7 +206,7 @@ def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
 def test_exit_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, status: int
 ) -> None:
-    """0: nothing found, 1: something, 3: a file that cannot be read, which is named."""
+    """Status 0 means no use, 1 means uses, 3 means an unreadable file, which is named."""
     path = tmp_path / "script.py"
     if text is not None:
         path.write_text(text)
@@ -217,7 +219,7 @@ def test_exit_status(
 def test_one_bad_file_does_not_hide_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the readable files have is printed all the same."""
+    """The uses of readable files are printed beside an unreadable file."""
     (tmp_path / "a.py").write_text("def broken(:  # tensorrtserver\n")
     (tmp_path / "b.py").write_text(STAR)
     assert main(["scan", str(tmp_path), "--format", "json"]) == 3
@@ -237,7 +239,7 @@ def test_one_bad_file_does_not_hide_the_others(
 def test_deep_nesting(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, name: str, text: str
 ) -> None:
-    """A file that is nested too deeply is named, and does not hide the others."""
+    """A file that is nested too deeply is named, and other files are scanned."""
     (tmp_path / name).write_text(text)
     (tmp_path / "script.py").write_text(STAR)
     assert main([command, str(tmp_path)]) == 3
@@ -247,7 +249,7 @@ def test_deep_nesting(
 
 
 def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
+    """A Python 2 source is reported with line, construct, and how to scan it."""
     path = tmp_path / "script.py"
     path.write_text(STAR + "print 'old'\n")
     assert main(["scan", str(path)]) == 3

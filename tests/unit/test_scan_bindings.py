@@ -1,4 +1,4 @@
-"""What the names in a scanned file stand for: imports of neighbours, classes, assignments."""
+"""Meaning of the names in a scanned file: imports of neighbours, classes, assignments."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tritonclient_shim.rewrite.files import scan
 STAR = "from tensorrtserver.api import *\n"
 
 
-def found(path: Path, text: str) -> list[str]:
-    """``line:id`` of everything found in a file with this text."""
+def uses_in(path: Path, text: str) -> list[str]:
+    """Return ``line:id`` of every use in a file with this text."""
     path.write_text(text, "utf-8")
     return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(path)))]
 
@@ -31,31 +31,31 @@ ASSIGNED = {
 
 @pytest.mark.parametrize("how", ASSIGNED)
 def test_assigned(tmp_path: Path, how: str) -> None:
-    """A context is known by every kind of assignment, and through a class with other bases."""
+    """A context is recognised after every kind of assignment, and in a class with other bases."""
     text = STAR + ASSIGNED[how]
-    assert f"{len(text.splitlines())}:TS051" in found(tmp_path / "script.py", text)
+    assert f"{len(text.splitlines())}:TS051" in uses_in(tmp_path / "script.py", text)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.10 and later parse match")
 @pytest.mark.parametrize("pattern", ["c", "[c, 1]", "[1, *c]", "{1: c}", "{**c}", "[1] as c"])
 def test_captured_by_a_pattern(tmp_path: Path, pattern: str) -> None:
-    """A name that a pattern binds is no context any more in its case, and is one in the others."""
+    """A name that a pattern binds is no context in its case, and stays a context in other cases."""
     text = (
         STAR + "c = InferContext(u, p, m)\nmatch x:\n"
         f"    case 1: c.run(i, o)\n    case {pattern}:\n        c.run(i, o)\n"
     )
-    ids = found(tmp_path / "script.py", text)
+    ids = uses_in(tmp_path / "script.py", text)
     assert "4:TS051" in ids
     assert "6:TS051" not in ids
 
 
 def test_declared_only(tmp_path: Path) -> None:
-    """A variable that is declared without a value holds nothing yet."""
-    assert found(tmp_path / "script.py", STAR + "c: int\nwith x: c.run(i, o)\n") == ["1:TS001"]
+    """A variable with only an annotation has no value yet."""
+    assert uses_in(tmp_path / "script.py", STAR + "c: int\nwith x: c.run(i, o)\n") == ["1:TS001"]
 
 
 def test_self_after_a_class_within(tmp_path: Path) -> None:
-    """``self`` is the outer class's again behind a class that is defined inside a method."""
+    """``self`` means the outer class after a class that is defined inside a method."""
     text = (
         STAR + "class Mine(InferContext):\n"
         "    def f(self):\n"
@@ -64,7 +64,7 @@ def test_self_after_a_class_within(tmp_path: Path) -> None:
         "                self.run(i, o)\n"
         "        self.run(i, o)\n"
     )
-    runs = [item for item in found(tmp_path / "script.py", text) if item.endswith("TS051")]
+    runs = [item for item in uses_in(tmp_path / "script.py", text) if item.endswith("TS051")]
     assert runs == ["7:TS051"]
 
 
@@ -72,8 +72,8 @@ def test_self_after_a_class_within(tmp_path: Path) -> None:
     "imported", ["from . import *", "from .mine import InferContext", "from nowhere import *"]
 )
 def test_not_ours(tmp_path: Path, imported: str) -> None:
-    """Names of the user's own package, and of modules that lie elsewhere, are not v1's."""
-    assert found(tmp_path / "script.py", f"{imported}\nInferContext(u, p, m)\n") == []
+    """Names of the user's own package, and of modules elsewhere, are not v1's."""
+    assert uses_in(tmp_path / "script.py", f"{imported}\nInferContext(u, p, m)\n") == []
 
 
 def test_star_import_from_the_folder_above(tmp_path: Path) -> None:
@@ -82,27 +82,27 @@ def test_star_import_from_the_folder_above(tmp_path: Path) -> None:
     (package / "inner").mkdir(parents=True)
     (package / "common.py").write_text(STAR)
     text = "from ..common import *\nInferContext\n"
-    assert "2:TS050" in found(package / "inner" / "script.py", text)
-    (package / "common.py").rename(package / "inner" / "common.py")  # one dot too many now
-    assert found(package / "inner" / "script.py", text) == []
+    assert "2:TS050" in uses_in(package / "inner" / "script.py", text)
+    (package / "common.py").rename(package / "inner" / "common.py")  # now with a dot too many
+    assert uses_in(package / "inner" / "script.py", text) == []
 
 
 def test_modules_that_import_each_other(tmp_path: Path) -> None:
     """A circle of star imports is followed once."""
     (tmp_path / "common.py").write_text("from script import *\n" + STAR)
-    assert "2:TS050" in found(tmp_path / "script.py", "from common import *\nInferContext\n")
+    assert "2:TS050" in uses_in(tmp_path / "script.py", "from common import *\nInferContext\n")
 
 
 def test_neighbour_that_cannot_be_read(tmp_path: Path) -> None:
-    """A neighbour in Python 2 hides nothing of the file itself."""
+    """A neighbour in Python 2 hides no use of the file itself."""
     (tmp_path / "common.py").write_text(STAR + "print 'old'\n")
     text = "from common import *\nimport tensorrtserver.api as api\napi.InferContext\n"
-    assert found(tmp_path / "script.py", text) == ["2:TS009", "3:TS050"]
+    assert uses_in(tmp_path / "script.py", text) == ["2:TS009", "3:TS050"]
 
 
 def test_starred_alone(tmp_path: Path) -> None:
-    """``*a = b``, which Python parses and then refuses, keeps nothing else from being found."""
-    assert "2:TS050" in found(tmp_path / "script.py", f"{STAR}*a = InferContext(u, p, m)\n")
+    """``*a = b``, which Python parses and then refuses, hides no other use."""
+    assert "2:TS050" in uses_in(tmp_path / "script.py", f"{STAR}*a = InferContext(u, p, m)\n")
 
 
 @pytest.mark.parametrize("source", [None, 1, [None], {}])

@@ -1,4 +1,4 @@
-"""Programs in the styles of real v1 code: every use is found at its line, and nothing else."""
+"""Programs in the style of real v1 code: every use is reported at its line, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.rewrite.files import scan
 
-#: Python in all but the ending: other tools that read this folder shall not take it for ours.
+#: Python in all but the suffix, so that other tools ignore these programs.
 CORPUS = sorted((Path(__file__).parent / "scan_corpus").glob("*.txt"))
 
 
 def expected(text: str) -> set[str]:
-    """``line:id`` of every use, as the comments ``#: TS050 TS101`` at the ends of lines say."""
+    """Return ``line:id`` of every use, from the comments at the ends of lines."""
     lines = enumerate(text.splitlines(), 1)
     return {
         f"{number}:{id}"
@@ -26,7 +26,7 @@ def expected(text: str) -> set[str]:
 
 @pytest.mark.parametrize("program", CORPUS, ids=lambda path: path.stem)
 def test_every_use_is_found_and_nothing_else(tmp_path: Path, program: Path) -> None:
-    """The ids at each line are those that the program's own comments name."""
+    """The ids at each line are those in the program's comments."""
     text = program.read_text("utf-8")
     (tmp_path / "script.py").write_text(text, "utf-8")
     rows = scan(sources.read(str(tmp_path / "script.py")))

@@ -1,4 +1,4 @@
-"""Cells of a notebook: what is Python in them, and what a broken one leaves of the others."""
+"""Cells of a notebook: which lines are Python, and the effect of a broken cell."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def notebook(path: Path, *cells: str) -> str:
     return str(path)
 
 
-def found(path: Path, *cells: str) -> list[str]:
-    """``cell:line:id`` of everything found after the first cell."""
+def uses_in(path: Path, *cells: str) -> list[str]:
+    """Return ``cell:line:id`` of every use after the first cell."""
     source = sources.read(notebook(path, *cells))
     assert not source.broken
     return [f"{row.cell}:{row.line}:{row.entry.id}" for row in scan(source) if row.cell != 1]
@@ -45,27 +45,27 @@ OTHERS = ("%%bash\nctx.is_live()", "%%writefile x.sh\nls -l", "%%html\n<b>", "!a
 
 @pytest.mark.parametrize("name", CELLS)
 def test_python_of_a_cell(tmp_path: Path, name: str) -> None:
-    """A statement behind a magic is scanned; other lines of IPython are skipped, and only they."""
+    """The statement after a magic is scanned; other lines of IPython are skipped."""
     text = CELLS[name]
     last = len(text.splitlines())
-    assert found(tmp_path / "book.ipynb", text) == [f"2:{last}:TS021"]
+    assert uses_in(tmp_path / "book.ipynb", text) == [f"2:{last}:TS021"]
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_languages(tmp_path: Path, text: str) -> None:
-    """Commands and cells in other languages hold no use."""
-    assert found(tmp_path / "book.ipynb", text) == []
+    """Commands and cells in other languages have no use."""
+    assert uses_in(tmp_path / "book.ipynb", text) == []
 
 
 def test_columns_stay(tmp_path: Path) -> None:
-    """The statement behind a magic stands in the column where it is in the notebook."""
+    """The statement after a magic has its column in the notebook."""
     text = "%time x = 1\ny = %timeit -o f()"
     tree = sources.read(notebook(tmp_path / "book.ipynb", text)).tree
     assert [(item.lineno, item.col_offset) for item in tree.body[-2:]] == [(3, 6), (4, 0)]
 
 
 def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A cell that cannot be parsed is named with the reason; the others are scanned."""
+    """An unparsable cell is named with the reason; other cells are scanned."""
     path = notebook(tmp_path / "book.ipynb", "print 'old'", "def f(:", "x\nctx.is_live()")
     assert main(["scan", path]) == 3
     output = capsys.readouterr()
@@ -75,6 +75,6 @@ def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_snippet_of_a_magic(tmp_path: Path) -> None:
-    """The line shown of a use is the notebook's, magic and all."""
+    """The printed line of a use is the notebook's, with the magic."""
     source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))
     assert [row.snippet for row in scan(source)][-1] == "%time x = ctx.is_live()"

@@ -1,4 +1,4 @@
-"""Where a legacy use stands: its line, its column, and the text of the line."""
+"""The place of a use: its line, its column, and the text of the line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLACES = {
 
 @pytest.mark.parametrize("name", PLACES)
 def test_place(tmp_path: Path, name: str) -> None:
-    """Columns are counted in characters, from 1; the snippet is the line as it was written."""
+    """Columns count characters from 1; the snippet is the original line."""
     text, id, (line, column, snippet) = PLACES[name]
     path = tmp_path / "script.py"
     path.write_bytes(text.encode("utf-8"))
@@ -47,7 +47,7 @@ def test_place(tmp_path: Path, name: str) -> None:
 
 
 def test_offset_within_a_letter() -> None:
-    """An offset that Python tells inexactly, between the bytes of a letter, is no error."""
+    """An offset of Python's between the bytes of a letter is no error."""
     source = sources.parsed("script.py", "x = 'ä'\n".encode())
     assert [source.column(1, offset) for offset in (5, 6, 7)] == [6, 6, 7]
 
@@ -61,9 +61,9 @@ def test_encoding_that_the_source_declares(tmp_path: Path) -> None:
 
 
 def test_encoding_of_no_text() -> None:
-    """A codec that makes no text is refused as Python does it, with the file's name."""
-    said = "^a.py: encoding problem: 'hex' is not a text encoding$"
-    with pytest.raises(sources.Unreadable, match=said):
+    """A codec that decodes no text is refused with Python's reason and the file's name."""
+    message = "^a.py: encoding problem: 'hex' is not a text encoding$"
+    with pytest.raises(sources.Unreadable, match=message):
         sources.parsed("a.py", b"# coding: hex\n")
 
 

@@ -1,4 +1,4 @@
-"""Sequences and streams that break: none goes on over a gap."""
+"""Sequences and broken streams: no sequence continues over a gap."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ BROKE = "in the midst of sequence 7: .* FLAG_SEQUENCE_START"
 
 
 def test_open_sequence_must_be_started_again(fake: FakeBackend, stream: ContextStream) -> None:
-    """A sequence that was open at a break is not continued, until it has been started again."""
+    """A sequence that was open at a break is refused until it starts again."""
     stream.send(call(1, 7, start=True), print)
     fake.latest.end()
     for end in (False, True):
         with pytest.raises(TransportError, match=BROKE):
             stream.send(call(2, 7, end=end), print)
-    for number, one in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
-        stream.send(one, print)
+    for number, request in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
+        stream.send(request, print)
         assert len(fake.latest.sent) == number + 1
     assert fake.sent == [["1"], ["3", "4", "5", "6"]]
 
 
 def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
-    """A sequence has ended when the answer to its last request says so, and not before."""
+    """A sequence ends when its last request's reply says so, and not before."""
     stream.send(call(1, 7, start=True), print)
     stream.send(call(2, 7, end=True), print)
     fake.latest.on_reply("2", REPLY)
     stream.send(call(3, 8, start=True), print)
     stream.send(call(4, 8, end=True), print)
     fake.latest.end()
-    stream.send(call(5, 7), print)  # the server's to refuse
+    stream.send(call(5, 7), print)  # for the server to refuse
     with pytest.raises(TransportError, match="sequence 8"):
         stream.send(call(6, 8), print)
     assert fake.latest.sent == ["5"]
@@ -58,7 +58,7 @@ def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
 def test_sequence_started_before_its_end_is_answered(
     fake: FakeBackend, stream: ContextStream
 ) -> None:
-    """The answer that ends a sequence ends no later sequence of the same id."""
+    """The last reply of a sequence ends no later sequence with this id."""
     stream.send(call(1, 7, start=True, end=True), print)
     stream.send(call(2, 7, start=True), print)
     fake.latest.on_reply("1", REPLY)
@@ -68,7 +68,7 @@ def test_sequence_started_before_its_end_is_answered(
 
 
 def test_sequences_without_end_are_forgotten_some_day(monkeypatch: Any) -> None:
-    """Memory is bounded when sequences are started and never ended: the oldest are forgotten."""
+    """Memory is bounded if sequences never end: the oldest are dropped."""
     monkeypatch.setattr(streams, "MOST", 2)
     table = Sequences()
     for number in (7, 8, 9):

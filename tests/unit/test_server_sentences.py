@@ -1,4 +1,4 @@
-"""The table of the servers' sentences that are recognised (docs/v2-mapping.md §6)."""
+"""The table of recognised sentences of servers (docs/v2-mapping.md §6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EACH = pytest.mark.parametrize(
 
 @EACH
 def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
-    """The first row that recognises a measured sentence is the one that it belongs to."""
+    """The first row that recognises a measured sentence is its own row."""
     assert next(sentence for sentence in SENTENCES if sentence.match(row.sample)) is row
     result = recognise(row.sample)
     assert result is not None and result.meaning is row.meaning
@@ -32,16 +32,16 @@ def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
 
 @EACH
 def test_no_other_row_answers_the_same_question(row: Sentence) -> None:
-    """Of the rows with a v1 code, and of those for a gRPC status, one recognises a sentence."""
+    """One row with a v1 code, and one row for a gRPC status, recognise a sentence."""
     for column in ("v1_code", "grpc_code"):
-        asked = [sentence for sentence in SENTENCES if getattr(sentence, column)]
-        if row in asked:
-            assert [item for item in asked if item.match(row.sample)] == [row]
+        rows = [sentence for sentence in SENTENCES if getattr(sentence, column)]
+        if row in rows:
+            assert [item for item in rows if item.match(row.sample)] == [row]
 
 
 @EACH
 def test_codes_exist(row: Sentence) -> None:
-    """A row's v1 code is one of v1's; its gRPC status is one that gRPC uses for itself too."""
+    """A row's v1 code is one of v1's; its gRPC status is also a status of gRPC's own errors."""
     if row.v1_code:
         assert v1_code(row.sample) == row.v1_code
         assert row.v1_code in request_status_pb2.RequestStatusCode.keys()  # noqa: SIM118 (no dict)
@@ -50,7 +50,7 @@ def test_codes_exist(row: Sentence) -> None:
 
 
 def test_every_meaning_has_a_row() -> None:
-    """Nothing can be asked for that the table does not know."""
+    """A sentence outside the table cannot be requested."""
     assert {row.meaning for row in SENTENCES} == set(Meaning)
 
 
@@ -66,7 +66,7 @@ def test_every_meaning_has_a_row() -> None:
     ],
 )
 def test_other_sentences_mean_nothing(text: str) -> None:
-    """A model's own error is none of these, even where it quotes the start of one."""
+    """A model's own error matches no row, even if it quotes the start of a sentence."""
     assert recognise(text) is None
     assert v1_code(text) == ""
     assert not says(text, Meaning.MALFORMED_REQUEST)
@@ -81,13 +81,13 @@ def test_other_sentences_mean_nothing(text: str) -> None:
     ],
 )
 def test_triton_under_a_status_of_grpc(text: str) -> None:
-    """Under UNAVAILABLE a sentence of Triton's may stand behind other words, in either case."""
+    """Under UNAVAILABLE a sentence of Triton's may follow other words, in either case."""
     assert said_by_triton(text, "UNAVAILABLE")
     assert not said_by_triton(text, "UNIMPLEMENTED")
     assert not said_by_triton(text, "CANCELLED")
 
 
 def test_request_ids_are_left_out() -> None:
-    """The mention of a request id goes, wherever it stands (docs/v1-behaviour.md §E.10)."""
+    """The request id is removed at any place (docs/v1-behaviour.md §E.10)."""
     text = "[request id: 1] in ensemble 'e', [request id: <id_unknown>] boom [request id]"
     assert without_request_id(text) == "in ensemble 'e', boom [request id]"

@@ -24,7 +24,7 @@ ENDPOINT = Endpoint(HTTP, "host:1")
 
 
 class FakeBackend:
-    """A server that tells its metadata, or fails to."""
+    """A server that returns its metadata, or fails to."""
 
     def __init__(self, metadata: ServerMetadata | BackendError) -> None:
         self.metadata = metadata
@@ -49,7 +49,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Making a context opens nothing; the first use opens once, with the headers."""
+    """Making a context opens nothing. The first use opens a backend once, with the headers."""
     # docs/v1-behaviour.md §6
     opened: list[object] = []
 
@@ -65,7 +65,7 @@ def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_close(backend: Any) -> None:
-    """close: idempotent, and harmless on a session that was never used."""
+    """close is idempotent, also for a session that was never used."""
     # docs/v1-behaviour.md §6
     session = ServerSession(ENDPOINT)
     session.close()
@@ -76,7 +76,7 @@ def test_close(backend: Any) -> None:
 
 
 def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backend opened while another thread opened one is closed, and the other's is used."""
+    """If two threads open a backend, one is closed and both threads use the other."""
     session = ServerSession(ENDPOINT)
     first: Any = FakeBackend(ServerMetadata("", ""))
     second: Any = FakeBackend(ServerMetadata("", ""))
@@ -85,7 +85,7 @@ def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_backend(*_: object) -> FakeBackend:
         opened = pending.pop()
         if pending:
-            assert session.backend == second  # the other thread, in the midst of ours
+            assert session.backend == second  # the other thread, in the middle of ours
         return opened
 
     monkeypatch.setattr(module, "open_backend", open_backend)
@@ -94,7 +94,7 @@ def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_server_family(backend: FakeBackend) -> None:
-    """What the server refused has its id and a positive request id; no prefix in message."""
+    """A server's refusal has its id and a positive request id; its message has no prefix."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
     error = session.to_v1_error(ServerError("no", "NOT_FOUND", "404"), 17)
@@ -105,7 +105,7 @@ def test_server_family(backend: FakeBackend) -> None:
 
 
 def test_server_that_hides_its_id(backend: FakeBackend) -> None:
-    """An error is reported also when the server does not tell its id; it is asked again."""
+    """An error is raised also without a server id. The next error requests the id again."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
     backend.metadata = ServerError("restricted", "UNAVAILABLE")
@@ -122,7 +122,7 @@ def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     ],
 )
 def test_client_family(backend: FakeBackend, backend_error: BackendError, message: str) -> None:
-    """What the client found has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
+    """A client error has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
     error = ServerSession(ENDPOINT).to_v1_error(
         backend_error, 9, "status request did not return status"
     )
@@ -132,7 +132,7 @@ def test_client_family(backend: FakeBackend, backend_error: BackendError, messag
 
 
 def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> None:
-    """TLS keeps its scheme, signs of the shell are quoted, and a password is not repeated."""
+    """TLS keeps its scheme, shell characters are quoted, and a password is not repeated."""
     session = ServerSession(Endpoint("http", "user:s3cret@host/a b", secure=True))
     advice = session.to_v1_error(ForeignError("html")).debug_details()
     assert advice.startswith("(host/a b; is this")
@@ -141,14 +141,14 @@ def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> No
 
 
 def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:
-    """An error that no network took part in says nothing of the address."""
+    """An error without network access does not mention the address."""
     error = ServerSession(ENDPOINT).to_v1_error(Unsendable("a name with a line break"))
     assert error.debug_details() is None
     assert not hasattr(error, "__notes__")
 
 
 def test_guard_chains(backend: FakeBackend) -> None:
-    """An error inside the guard is raised in v1's words, with the error and its text behind it."""
+    """An error inside the guard is raised in v1's words, with the original as its cause."""
     error = ServerError("failed to load 'm', failed to poll from model repository", "INTERNAL")
     with pytest.raises(InferenceServerException) as caught, ServerSession(ENDPOINT).guard(4):
         raise error

@@ -1,4 +1,4 @@
-"""Settings: where they come from, what they accept, how they are described (docs/settings.md)."""
+"""Settings: their sources, accepted values and descriptions (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Plugin:
 
 @pytest.fixture
 def pem(tmp_path: Path) -> str:
-    """Return a file that can be read; what is in it is not looked at here."""
+    """Return a readable file, whose content does not matter here."""
     path = tmp_path / "some.pem"
     path.write_text("x")
     return str(path)
 
 
 def test_defaults_are_v1s() -> None:
-    """Nothing set: no time limit, no TLS of its own, as v1."""
+    """By default there is no time limit and no TLS setting, as in v1."""
     # docs/v1-behaviour.md §10.4
     assert current() is DEFAULTS
     assert Settings() == DEFAULTS
@@ -44,7 +44,7 @@ def test_defaults_are_v1s() -> None:
 
 
 def test_configure_over_environment_over_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """configure() wins over the variable, the variable over the default; None withdraws."""
+    """configure() wins over the variable, the variable over the default; None resets."""
     monkeypatch.setenv("TRITON_SHIM_NETWORK_TIMEOUT", "7.5")
     assert current().network_timeout == 7.5
     assert configure(network_timeout=2).network_timeout == 2.0
@@ -56,13 +56,13 @@ def test_configure_over_environment_over_default(monkeypatch: pytest.MonkeyPatch
 
 
 def test_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty variable counts as absent."""
+    """An empty variable counts as unset."""
     monkeypatch.setenv("TRITON_SHIM_TLS", "")
     assert current() is DEFAULTS
 
 
 def test_refused_change_changes_nothing() -> None:
-    """A setting stays until it is changed; one bad value among several, and none is taken."""
+    """A setting stays until it changes. One bad value of several rejects them all."""
     configure(tls="on")
     configure(connect_timeout=1)
     with pytest.raises(SettingsError, match="network_timeout"):
@@ -132,7 +132,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "text", "expected"), BAD)
 def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value that cannot be used is named with its source, what was expected, what to do."""
+    """An unusable value is reported with its source, what was expected, and what to do."""
     with pytest.raises(SettingsError, match=f"^configure\\({name}=…\\) is ") as caught:
         configure(**{name: text})
     assert expected in str(caught.value)
@@ -167,7 +167,7 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
     ],
 )
 def test_refused_objects(name: str, value: Any) -> None:
-    """Objects of the wrong type are refused when configured, not when used."""
+    """Objects of the wrong type are refused by configure(), not at their use."""
     with pytest.raises(
         SettingsError, match=f"^configure\\({name}=…\\) .*; expected .*guide settings"
     ):
@@ -175,7 +175,7 @@ def test_refused_objects(name: str, value: Any) -> None:
 
 
 def test_secret_values_are_not_shown() -> None:
-    """A refused header is not repeated in the error: it may hold a password."""
+    """The error does not repeat a refused header, which may contain a password."""
     with pytest.raises(SettingsError) as caught:
         configure(http_headers={"Authorization": "secret\n"})
     assert "secret" not in str(caught.value)
@@ -190,7 +190,7 @@ def test_secret_values_are_not_shown() -> None:
     ],
 )
 def test_traceback_is_short(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unusable setting: at most three frames of ours follow the line of the user."""
+    """The traceback of an unusable setting has at most three of our frames."""
     monkeypatch.setenv("TRITON_SHIM_TLS", "maybe")
     with pytest.raises(SettingsError) as caught:
         call()
@@ -205,7 +205,7 @@ def test_unknown_setting() -> None:
 
 
 def test_key_needs_its_certificate(pem: str) -> None:
-    """A client key without certificate, or the reverse, is refused with the missing one's name."""
+    """A client key without certificate, or the reverse, is refused with the missing setting."""
     with pytest.raises(SettingsError, match="client_key is given without client_certificate"):
         configure(client_key=pem)
     with pytest.raises(SettingsError, match="TRITON_SHIM_CLIENT_KEY"):
@@ -241,7 +241,7 @@ def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A misspelt variable is found, with the one that was meant."""
+    """A misspelt variable is reported with the nearest name."""
     monkeypatch.setenv("TRITON_SHIM_NETWORK_TIMEOUTS", "1")
     monkeypatch.setenv("TRITON_SHIM_WARNINGS", "off")
     assert settings.unknown_variables() == (
@@ -257,7 +257,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_import_is_cheap() -> None:
-    """Importing the package imports nothing of it; its names come when asked, and no others."""
+    """Importing the package loads none of its modules; public names load when used."""
     code = (
         "import sys, tritonclient_shim; "
         "assert not [m for m in sys.modules if m.startswith('tritonclient_shim.')]; "

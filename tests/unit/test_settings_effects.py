@@ -1,4 +1,4 @@
-"""What settings turn into: addresses, channel arguments, plugins, proxies (docs/settings.md)."""
+"""Effects of settings: addresses, channel arguments, plugins, proxies (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ REWRITES = "localhost:8000=triton.example:443, *:8001=grpcs://*:9001, 10.0.*:*=*
     ],
 )
 def test_rewriting(address: str, expected: str, secure: bool) -> None:
-    """The first rule that fits all of host and port replaces them; a scheme decides on TLS."""
+    """The first rule that matches host and port replaces both; a scheme decides about TLS."""
     chosen = configure(rewrite_addresses=REWRITES)
     assert effective_endpoint(Endpoint(HTTP, address), chosen) == Endpoint(HTTP, expected, secure)
 
 
 def test_tls_mode() -> None:
-    """``on`` and ``off`` win over the scheme of the url; ``auto`` follows it."""
+    """``on`` and ``off`` win over the url's scheme; ``auto`` follows it."""
     plain, secure = Endpoint(GRPC, "a:1"), Endpoint(GRPC, "a:1", True)
     assert effective_endpoint(plain, configure(tls="on")) == secure
     assert effective_endpoint(secure, configure(tls="off")) == plain
@@ -52,7 +52,7 @@ def test_tls_mode() -> None:
 
 
 def test_grpc_channel_arguments() -> None:
-    """Settings become channel arguments; those given by name win."""
+    """Settings become channel arguments; explicit arguments win."""
     configure(
         connect_timeout=1.5,
         keepalive_time=30,
@@ -75,7 +75,7 @@ def test_grpc_channel_arguments() -> None:
 
 
 def test_plugin_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``module:factory`` is imported and called once, when the first context needs it."""
+    """``module:factory`` is imported and called once, for the first context."""
     monkeypatch.setenv("TRITON_SHIM_PLUGIN", f"{__name__}:Plugin")
     result = plugin_of(current())
     assert isinstance(result, Plugin)
@@ -92,7 +92,7 @@ def test_plugin_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_plugin_that_cannot_be_made(text: str, why: str) -> None:
-    """The error names the text, what happened and what was expected."""
+    """The error has the text, what happened and what was expected."""
     with pytest.raises(SettingsError, match=f"{text}.*{why}.*factory\\(\\) returns"):
         plugin_of(configure(plugin=text))
 
@@ -123,7 +123,7 @@ def test_proxy_of_the_environment(
     expected: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The lower-case variables count, as in v1, and no_proxy names exceptions."""
+    """The lower-case variables apply, as in v1, and no_proxy lists exceptions."""
     # docs/v1-behaviour.md §10.1
     monkeypatch.setenv(name, value)
     monkeypatch.setenv("no_proxy", exceptions)
@@ -131,7 +131,7 @@ def test_proxy_of_the_environment(
 
 
 def test_proxy_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The setting wins over the environment."""
+    """The proxy setting wins over the environment."""
     monkeypatch.setenv("http_proxy", "http://p:1")
     assert settings.proxy_for(configure(proxy="off"), "a", False) is None
     chosen = configure(proxy="http://q:2")
@@ -139,7 +139,7 @@ def test_proxy_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_proxy_that_is_not_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A SOCKS proxy is refused with a way out, its password not shown."""
+    """A SOCKS proxy is refused with an alternative, without its password."""
     monkeypatch.setenv("all_proxy", "socks5://u:secret@p:1")
     with pytest.raises(SettingsError, match="all_proxy.*TRITON_SHIM_PROXY=off") as caught:
         settings.proxy_for(DEFAULTS, "a", False)

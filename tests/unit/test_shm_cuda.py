@@ -45,7 +45,7 @@ class IpcHandle:
 
 
 class FakeCuda:
-    """The CUDA runtime as cuda-python shows it: functions that return (status, value...)."""
+    """The CUDA runtime as in cuda-python: functions that return (status, value...)."""
 
     def __init__(self, devices: int, with_reserved: bool = True) -> None:
         self.devices = devices
@@ -127,7 +127,7 @@ class FakeCuda:
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeCuda]]:
-    """Makes ``import cuda`` find a FakeCuda, in both layouts that tritonclients import."""
+    """Make ``import cuda`` return a FakeCuda, in both layouts that tritonclients import."""
 
     def forget() -> None:
         for name in [name for name in sys.modules if name.startswith(MODULE)]:
@@ -162,7 +162,7 @@ def code_of(error: Exception) -> int:
 
 @pytest.mark.smoke
 def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCuda]) -> None:
-    """create → c_void_p; the region has size, device and 64 raw bytes for cuda_register."""
+    """create returns a c_void_p. The region has size, device and 64 raw bytes for cuda_register."""
     # docs/v1-behaviour.md §7.2
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 24, 1)
@@ -174,14 +174,14 @@ def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCud
 
 
 def test_ipc_handle_without_reserved(install: Callable[..., FakeCuda]) -> None:
-    """cuda-bindings 13 has no `.reserved`: older tritonclients fail, we read the pointer."""
+    """The pointer is read without `.reserved`, which cuda-bindings 13 lacks."""
     install(with_reserved=False)
     handle = cudashm.create_shared_memory_region("r", 24, 0)
     assert handle_table.lookup(handle).raw_handle == bytes(range(64))
 
 
 def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> None:
-    """The current device is the same afterwards (docs/v1-behaviour.md §7.2)."""
+    """The current device is unchanged afterwards (docs/v1-behaviour.md §7.2)."""
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 1)
     cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
@@ -190,7 +190,7 @@ def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> Non
 
 
 def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
-    """set: one after another in C order; results are read device to host, as copies."""
+    """set writes arrays one after another in C order; results are copies from device to host."""
     # docs/v1-behaviour.md §7.2
     install()
     handle = cudashm.create_shared_memory_region("r", 16, 0)
@@ -204,14 +204,14 @@ def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
 
 @pytest.mark.parametrize("module", ["tensorrtserver.cuda_shared_memory", MODULE])
 def test_destroy_frees_once(install: Callable[..., FakeCuda], module: str) -> None:
-    """destroy is cudaFree, ours or tritonclient's; a second is -4, a set -3, a read an error."""
+    """destroy calls cudaFree. A second destroy is -4, a set -3, a read an error."""
     # docs/v1-behaviour.md §7.2
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 0)
     freeing: Any = sys.modules[module]
     theirs = module == MODULE and freeing.allocated_shared_memory_regions()[0]
     assert freeing.destroy_shared_memory_region(theirs or handle) is None
-    assert theirs or fake.memory == {}  # a test that holds what is theirs keeps the memory
+    assert theirs or fake.memory == {}  # a test that keeps their objects keeps the memory
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.destroy_shared_memory_region(handle)
     assert (code_of(caught.value), str(caught.value)) == (-4, "unable to free GPU device memory")
@@ -224,7 +224,7 @@ def test_destroy_frees_once(install: Callable[..., FakeCuda], module: str) -> No
 
 @pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
 def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: int) -> None:
-    """Code -1: unable to set device; the cause says that a GPU is needed."""
+    """Without a usable device the code is -1, and the cause says that a GPU is needed."""
     # docs/v1-behaviour.md §7.2
     install(devices=devices)
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
@@ -235,7 +235,7 @@ def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: 
 
 
 def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
-    """Code -2: unable to create cuda shared memory handle (-1 bytes: 2**64 - 1)."""
+    """If no memory can be allocated the code is -2, also for -1 bytes, 2**64 - 1."""
     # docs/v1-behaviour.md §7.2
     install()
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
@@ -245,7 +245,7 @@ def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
 
 
 def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
-    """Code -3 for set; v1's text for results that cannot be read."""
+    """If set fails the code is -3; unreadable results have v1's text."""
     # docs/v1-behaviour.md §7.2, §4.3
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 0)
@@ -259,7 +259,7 @@ def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
 
 
 def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) -> None:
-    """v1 had no bounds check; more bytes than the region has are refused before any copy."""
+    """More bytes than the region has are refused before any copy. v1 had no check."""
     install()
     handle = cudashm.create_shared_memory_region("region", 7, 0)
     with pytest.raises(cudashm.CudaSharedMemoryException, match="'region'.*7 bytes"):
@@ -269,7 +269,7 @@ def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) ->
 
 @pytest.mark.parametrize("values", [None, 5, np.zeros(2), "abc", [1], (np.zeros(2), 3)])
 def test_values_that_are_no_arrays(values: Any) -> None:
-    """set error: no list is 'as a numpy array', an element 'as a list/tuple of numpy arrays'."""
+    """set refuses an argument that is no list, and elements that are no arrays, with v1's texts."""
     # docs/v1-behaviour.md §7.2
     kind = "a list/tuple of numpy arrays" if isinstance(values, (list, tuple)) else "a numpy array"
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
@@ -278,7 +278,7 @@ def test_values_that_are_no_arrays(values: Any) -> None:
 
 
 def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
-    """A system region's handle is no CUDA region: said, not used."""
+    """A system region's handle is refused."""
     install()
     handle = shm.create_shared_memory_region("r", "/shim_test_cuda_kind", 8)
     try:
@@ -290,7 +290,7 @@ def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
 
 @pytest.fixture(autouse=True)
 def not_imported() -> None:
-    """Each test imports tritonclient's CUDA module afresh."""
+    """Import tritonclient's CUDA module afresh in each test."""
     for name in [name for name in sys.modules if name.startswith(MODULE)]:
         del sys.modules[name]
 
@@ -306,7 +306,7 @@ def create_and_fail() -> Exception:
 
 @pytest.mark.smoke
 def test_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code -1 is what a machine without a GPU gave; the cause says what to install."""
+    """Without a GPU the code is -1, and the cause says what to install."""
     # docs/v1-behaviour.md §7.2
     for name in ("cuda", "cuda.bindings", "cuda.bindings.runtime"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -326,7 +326,7 @@ def test_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_missing_part_is_named(
     monkeypatch: pytest.MonkeyPatch, error: Exception, advice: str
 ) -> None:
-    """What the older and newer tritonclients miss, and what helps (docs/v2-mapping.md §8)."""
+    """The error names what older and newer tritonclients lack (docs/v2-mapping.md §8)."""
 
     def refuse(name: str) -> Any:
         raise error
@@ -351,7 +351,7 @@ def test_each_missing_part_is_named(
     ],
 )
 def test_arguments_of_the_wrong_type(arguments: Any, text: str) -> None:
-    """v1's ctypes signature refused them before any CUDA call."""
+    """Arguments that v1's ctypes signature refused are refused before any CUDA call."""
     with pytest.raises(ctypes.ArgumentError) as caught:
         cudashm.create_shared_memory_region(*arguments)
     assert str(caught.value) == text

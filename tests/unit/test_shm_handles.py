@@ -44,7 +44,7 @@ def new_region(kind: str = SYSTEM) -> Region:
 
 @pytest.mark.smoke
 def test_handles_are_plain_void_pointers_with_unique_values() -> None:
-    """type(h) == c_void_p is what clients test; no two handles share a value."""
+    """A handle's type is c_void_p, as programs test; no two handles have one value."""
     # docs/v1-behaviour.md §7.4
     handles = [handle_table.add(new_region()) for _ in range(100)]
     assert {type(handle) for handle in handles} == {ctypes.c_void_p}
@@ -67,7 +67,7 @@ def test_a_value_is_not_used_again() -> None:
 
 
 def test_copies_of_a_handle_work() -> None:
-    """c_void_p(h.value) is the same handle, also after the first object has gone."""
+    """c_void_p(h.value) is the same handle, also after the first object is collected."""
     first = handle_table.add(new_region())
     copy = ctypes.c_void_p(first.value)
     region = handle_table.lookup(first)
@@ -77,7 +77,7 @@ def test_copies_of_a_handle_work() -> None:
 
 
 def test_a_destroyed_region_stays_while_its_handle_does() -> None:
-    """destroy: the memory stays usable; the entry goes when the handle does."""
+    """After destroy the memory stays usable. The entry is removed with the handle."""
     # docs/v1-behaviour.md §7.1
     handle = handle_table.add(new_region())
     handle_table.destroy(ctypes.c_void_p(handle.value), SYSTEM)
@@ -89,7 +89,7 @@ def test_a_destroyed_region_stays_while_its_handle_does() -> None:
 
 
 def test_a_region_destroyed_by_a_copy_goes_at_once() -> None:
-    """destroy through c_void_p(h.value), when the handle itself is lost: the entry goes too."""
+    """destroy through c_void_p(h.value) removes the entry, also without the handle."""
     # docs/v1-behaviour.md §7.4
     first = handle_table.add(new_region())
     copy = ctypes.c_void_p(first.value)
@@ -116,7 +116,7 @@ def test_a_region_destroyed_by_a_copy_goes_at_once() -> None:
 )
 @pytest.mark.parametrize("module", MODULES)
 def test_what_is_no_handle_is_refused(module: Any, handle: Any, text: str) -> None:
-    """Whatever is passed, set and destroy raise the module's exception and say what they expect."""
+    """set and destroy raise the module's exception for any object, with what they expect."""
     expected = "expected the c_void_p that create_shared_memory_region returned"
     for use in (
         lambda: module.set_shared_memory_region(handle, [np.ones(1)]),
@@ -129,7 +129,7 @@ def test_what_is_no_handle_is_refused(module: Any, handle: Any, text: str) -> No
 
 
 def test_a_foreign_pointer_is_refused_without_a_crash() -> None:
-    """Pointers to real memory, to none, and to freed memory: an error each, no signal."""
+    """Pointers to other memory, to none, and to freed memory are errors, without a signal."""
     done = run_python(
         """
         import ctypes, numpy as np, tensorrtserver.shared_memory as shm
@@ -150,7 +150,7 @@ def test_a_foreign_pointer_is_refused_without_a_crash() -> None:
 
 
 def test_a_handle_of_the_other_kind_is_refused() -> None:
-    """A CUDA handle given to the system module is no memory of this module: said, not used."""
+    """The system module refuses a CUDA handle."""
     handle = handle_table.add(new_region(CUDA))
     with pytest.raises(shm.SharedMemoryException, match="cuda shared memory region 'heap'"):
         shm.set_shared_memory_region(handle, [np.ones(1)])
@@ -159,7 +159,7 @@ def test_a_handle_of_the_other_kind_is_refused() -> None:
 
 
 def test_threads_get_different_handles() -> None:
-    """Handles made by many threads at once are all different and all known."""
+    """Handles that many threads make at once are all different and all known."""
     result = []
 
     def work() -> None:
@@ -176,7 +176,7 @@ def test_threads_get_different_handles() -> None:
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
 def test_star_import_binds_what_v1_bound(module: str) -> None:
-    """Ctypes' names, np, os, struct, partial, IntEnum, iteritems, … and the functions."""
+    """The modules have v1's names: ctypes' names, np, os, struct, partial and the functions."""
     # docs/v1-behaviour.md §7.3
     names: dict[str, Any] = {}
     exec(f"from tensorrtserver.{module} import *", names)
@@ -207,7 +207,7 @@ CODES = [
 
 @pytest.mark.parametrize(("module", "code", "text"), CODES)
 def test_exception_from_a_code(module: Any, code: int, text: str) -> None:
-    """The exceptions: err_code_map, _msg, args; unknown codes show the c_int."""
+    """The exceptions have err_code_map, _msg and args; unknown codes show the c_int."""
     # docs/v1-behaviour.md §7.1, §7.2
     error = MODULES[module](ctypes.c_int(code))
     assert str(error) == text and error.args[0].value == code
@@ -218,7 +218,7 @@ def test_exception_from_a_code(module: Any, code: int, text: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_exception_from_a_text(module: Any) -> None:
-    """From a text: args, _msg, no message(); it survives pickling. From anything else: none."""
+    """An exception made from a text has args and _msg, no message(), and can be pickled."""
     # docs/v1-behaviour.md §7.1
     error = MODULES[module]("text")
     assert (error.args, error._msg, str(error)) == (("text",), "text", "text")
@@ -239,7 +239,7 @@ def test_exception_from_a_text(module: Any) -> None:
     ],
 )
 def test_serialize_string_tensor_errors(module: Any, bad: object, text: str) -> None:
-    """Errors of the module's function are the module's exceptions (docs/v1-behaviour.md §3.6)."""
+    """Errors of the module's functions are the module's exceptions (docs/v1-behaviour.md §3.6)."""
     with pytest.raises(MODULES[module]) as caught:
         module.serialize_string_tensor(bad)
     assert str(caught.value) == text
@@ -254,7 +254,7 @@ def test_functions_show_the_legacy_module(module: Any) -> None:
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
 def test_import_is_light(module: str) -> None:
-    """Importing brings in neither tritonclient, grpc, gevent, cuda, setuptools nor threads."""
+    """Importing loads neither tritonclient, grpc, gevent, cuda nor setuptools, and no threads."""
     code = (
         f"import sys, threading, tensorrtserver.{module} as m\n"
         f"from tensorrtserver.{module} import *\n"
@@ -274,7 +274,7 @@ def test_import_is_light(module: str) -> None:
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
 def test_each_function_gives_the_notice(module: str) -> None:
-    """The deprecation notice comes at the user's line, whichever function is called first."""
+    """The deprecation notice has the user's line, for every function that is called first."""
     code = f"""
 import os, warnings, tensorrtserver.{module} as shm
 os.environ["TRITON_SHIM_WARNINGS"] = "headline"

@@ -32,7 +32,7 @@ def key() -> Iterator[str]:
 
 @pytest.mark.smoke
 def test_create_makes_a_private_object_of_the_size(key: str) -> None:
-    """create: an object of byte_size bytes, mode 0600; the handle is a c_void_p."""
+    """create makes an object of byte_size bytes, mode 0600. The handle is a c_void_p."""
     # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("r", key, 100)
     status = os.stat(path_of(key))
@@ -41,14 +41,14 @@ def test_create_makes_a_private_object_of_the_size(key: str) -> None:
 
 
 def test_a_nul_byte_ends_names_and_keys(key: str) -> None:
-    """v1 passed C strings: a NUL byte ends them."""
+    """A NUL byte ends a name, as in v1's C strings."""
     region = handle_table.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
     assert (region.name, region.key) == ("r", key)
 
 
 @pytest.mark.parametrize("bad", ["", "/", ".", "/..", "/a/b", "a/b", "/" + "n" * 256, b"\xff/"])
 def test_unusable_keys(bad: str | bytes) -> None:
-    """Code -2: bad or empty key (docs/v1-behaviour.md §7.1)."""
+    """A bad or empty key is code -2 (docs/v1-behaviour.md §7.1)."""
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", bad, 8)
     assert code_of(caught.value) == -2
@@ -67,7 +67,7 @@ def test_unusable_keys(bad: str | bytes) -> None:
 )
 @pytest.mark.smoke
 def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
-    """Codes -3 (negative size) and -4 (size 0 or huge) (docs/v1-behaviour.md §7.1)."""
+    """A negative size is code -3, size 0 or a huge size code -4 (docs/v1-behaviour.md §7.1)."""
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", key, size)
     assert (code_of(caught.value), str(caught.value)) == (code, text)
@@ -76,13 +76,13 @@ def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
 
 @pytest.mark.parametrize("size, bytes_made", [(True, 1), (np.int64(16), 16), (2**64 + 16, 16)])
 def test_integers_are_taken_as_c_takes_them(key: str, size: int, bytes_made: int) -> None:
-    """v1's byte_size was an unsigned 64-bit C argument."""
+    """byte_size is an unsigned 64-bit C argument, as in v1."""
     shm.create_shared_memory_region("r", key, size)
     assert os.stat(path_of(key)).st_size == bytes_made
 
 
 def test_serialize_string_tensor_round_trip(key: str) -> None:
-    """(1.9–1.10): the function is in this module and its result goes into a region."""
+    """The function of 1.9 and 1.10 is in this module, and its result fits into a region."""
     # docs/v1-behaviour.md §3.6
     serialized = shm.serialize_string_tensor(np.array(["a", "ü\0"], dtype=object))
     handle = shm.create_shared_memory_region("r", key, serialized.size * serialized.itemsize)
@@ -91,7 +91,7 @@ def test_serialize_string_tensor_round_trip(key: str) -> None:
 
 
 def test_object_arrays_are_refused(key: str) -> None:
-    """set copied an object array's pointers; the error names the way to do it."""
+    """set refuses an object array, of which v1 copied the pointers, with an alternative."""
     # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("r", key, 64)
     with pytest.raises(shm.SharedMemoryException, match="serialize_string_tensor"):
@@ -101,7 +101,7 @@ def test_object_arrays_are_refused(key: str) -> None:
 
 @pytest.mark.parametrize("size", [1 << 16, 2 * MAPPING_THRESHOLD])
 def test_a_shrunk_object_does_not_kill_the_process(key: str, size: int) -> None:
-    """Another create may shrink the object; v1 and any mapping die of SIGBUS, we raise."""
+    """After another create has shrunk the object, access raises an error. v1 died of SIGBUS."""
     done = run_python(
         """
         import sys, numpy as np, tensorrtserver.shared_memory as shm
@@ -131,7 +131,7 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str, size: int) -> None:
 
 
 def test_region_read_and_write_check_their_bounds(key: str) -> None:
-    """What the contexts use: read returns private copies, both refuse to leave the region."""
+    """read returns private copies; read and write refuse to leave the region."""
     region = handle_table.lookup(shm.create_shared_memory_region("r", key, 8))
     region.write([b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
     assert region.read(0, 8) == b"abc\1\0\0\0\0" and region.read(8, 0) == b""
@@ -144,13 +144,13 @@ def test_region_read_and_write_check_their_bounds(key: str) -> None:
 
 @pytest.fixture
 def new_key() -> Iterator[Callable[[], str]]:
-    """Makes such keys."""
+    """Return a function that makes unique keys."""
     with fresh_keys() as make:
         yield make
 
 
 def test_destroy_only_unlinks(key: str) -> None:
-    """destroy: the key goes, the memory of the handle stays usable (docs/v1-behaviour.md §7.1)."""
+    """destroy removes the key; the handle's memory stays usable (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region("r", key, 4)
     assert shm.destroy_shared_memory_region(handle) is None
     assert not os.path.exists(path_of(key))
@@ -159,7 +159,7 @@ def test_destroy_only_unlinks(key: str) -> None:
 
 
 def test_a_key_can_be_created_again_after_destroy(key: str) -> None:
-    """A destroyed key starts anew: the old handle keeps the old memory, the new one has zeros."""
+    """A destroyed key starts anew: the old handle keeps its memory, the new memory has zeros."""
     old = shm.create_shared_memory_region("old", key, 4)
     shm.set_shared_memory_region(old, [np.ones(4, np.uint8)])
     shm.destroy_shared_memory_region(old)
@@ -169,7 +169,7 @@ def test_a_key_can_be_created_again_after_destroy(key: str) -> None:
 
 
 def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:
-    """A loop of create, set, destroy runs as long as it likes."""
+    """A loop of create, set, destroy does not run out of resources."""
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(200):
         handle = shm.create_shared_memory_region("r", new_key(), 8)
@@ -196,7 +196,7 @@ def test_regions_outlive_their_process_in_silence(key: str) -> None:
 
 
 def test_an_attached_process_that_exits_deletes_nothing(key: str) -> None:
-    """The owner can still use and destroy its region after another process attached and left."""
+    """The owner can use and destroy its region after another process attached and left."""
     handle = shm.create_shared_memory_region("r", key, 4)
     done = run_python(
         """
@@ -213,7 +213,7 @@ def test_an_attached_process_that_exits_deletes_nothing(key: str) -> None:
 
 
 def test_a_killed_fork_deletes_nothing(key: str) -> None:
-    """A forked child writes through the inherited handle and is killed; the parent goes on."""
+    """A forked child writes through the inherited handle and is killed; the parent works on."""
     handle = shm.create_shared_memory_region("r", key, 4)
     ready, tell = os.pipe()
     child = os.fork()
@@ -242,7 +242,7 @@ def test_a_killed_fork_deletes_nothing(key: str) -> None:
 def test_memory_that_cannot_be_had(
     key: str, monkeypatch: pytest.MonkeyPatch, size: int, call: str, number: int, text: str
 ) -> None:
-    """No room is an error with advice, where a mapping would die of SIGBUS; as is any other."""
+    """Without room create raises an error with advice. A mapping would die of SIGBUS."""
     handle = shm.create_shared_memory_region("r", key, size)
 
     def refuse(*_: object) -> int:
@@ -254,7 +254,7 @@ def test_memory_that_cannot_be_had(
 
 
 def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the interpreter lacks it, v1's error names the call and its cause the reason."""
+    """Without shared memory in Python the error has v1's text, and its cause the reason."""
     monkeypatch.setitem(sys.modules, "_posixshmem", None)
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", "/shim_test_nowhere", 8)
@@ -263,7 +263,8 @@ def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
-    """set, entries follow each other; what is read is private (docs/v1-behaviour.md §7.1, §4.3)."""
+    """set writes entries one after another; read data are private."""
+    # docs/v1-behaviour.md §7.1, §4.3
     handle = shm.create_shared_memory_region("r", key, 2 * MAPPING_THRESHOLD + 10)
     first = np.arange(MAPPING_THRESHOLD, dtype=np.uint8)
     shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
@@ -276,7 +277,7 @@ def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
 
 
 class Backend:
-    """A server of some version, which keeps what it is told to register."""
+    """A server of some version that records registrations."""
 
     endpoint = Endpoint("grpc", "a-server:1")
 
@@ -285,15 +286,15 @@ class Backend:
         self.registered: list[Any] = []
 
     def server_metadata(self) -> ServerMetadata:
-        """Its version."""
+        """Return the version."""
         return ServerMetadata("triton", self._version)
 
     def shm_status(self) -> list[Any]:
-        """No regions."""
+        """Return no regions."""
         return []
 
     def register_system(self, *region: Any) -> None:
-        """Keep it."""
+        """Record the registration."""
         self.registered.append(region)
 
 
@@ -301,9 +302,9 @@ class Backend:
     ("version", "offset"), [("2.61.0", 4096), ("3.0.0", 4096), ("v5", 4096), ("2.51.0", 0)]
 )
 def test_offsets(version: str, offset: int) -> None:
-    """Triton from 2.61 on, and a server of unknown version, gets the offset as it is."""
+    """Triton from 2.61 on, and a server of unknown version, get the offset unchanged."""
     backend: Any = Backend(version)
-    if not offset:  # as v1's own functions register: the server is not asked for its version
+    if not offset:  # as v1's own functions register: without a request for the version
         backend.server_metadata = None
     register_system(backend, "r", "/k", 64, offset)
     assert backend.registered == [("r", "/k", 64, offset)]
@@ -311,7 +312,10 @@ def test_offsets(version: str, offset: int) -> None:
 
 @pytest.mark.parametrize("version", ["2.60.0", "2.5.0", "1.15.0"])
 def test_offset_on_an_earlier_server(version: str) -> None:
-    """An earlier server would add the offset twice: refused, and nothing is registered."""
+    """An earlier Triton, which would add the offset twice, registers nothing.
+
+    The call is refused.
+    """
     backend: Any = Backend(version)
     with pytest.raises(ServerError, match="with offset 0 and byte size 4160, and add 4096"):
         register_system(backend, "r", "/k", 64, 4096)

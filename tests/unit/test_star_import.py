@@ -45,7 +45,7 @@ MODULES = names(
     """
 )
 HELPERS = ["IntEnum", "iteritems", "ndpointer", "partial", "range"]
-#: What ctypes itself exported then; an interpreter may have dropped one (ARRAY, SetPointerType).
+#: The exports of ctypes at that time; an interpreter may lack some (ARRAY, SetPointerType).
 CTYPES = names(
     """
     ARRAY ArgumentError Array BigEndianStructure CDLL CFUNCTYPE DEFAULT_MODE LibraryLoader
@@ -61,7 +61,7 @@ CTYPES = names(
 
 @pytest.fixture(scope="module")
 def bound() -> dict[str, Any]:
-    """Return the namespace of a script that star-imported, as the script sees it."""
+    """Return the namespace of a script after the star import."""
     namespace: dict[str, Any] = {"__name__": "script"}
     exec("from tensorrtserver.api import *", namespace)
     return {name: value for name, value in namespace.items() if not name.startswith("__")}
@@ -70,13 +70,13 @@ def bound() -> dict[str, Any]:
 @pytest.mark.smoke
 def test_nothing_is_missing(bound: dict[str, Any]) -> None:
     """Every name that 1.15 bound is bound (docs/v1-behaviour.md §1.2)."""
-    there = [name for name in CTYPES if hasattr(ctypes, name)]
-    assert set(OWN + MESSAGES + MODULES + HELPERS + there) - set(bound) == set()
+    exported = [name for name in CTYPES if hasattr(ctypes, name)]
+    assert set(OWN + MESSAGES + MODULES + HELPERS + exported) - set(bound) == set()
     assert len(OWN + MESSAGES + MODULES + HELPERS + CTYPES) == 100  # 98 of 1.11, 2 of 1.12
 
 
 def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
-    """The names are the things they were, not namesakes (docs/v1-behaviour.md §1.2)."""
+    """Each name is bound to v1's object, not to a namesake (docs/v1-behaviour.md §1.2)."""
     things: dict[str, Any] = {"sys": sys, "os": os, "np": np, "struct": struct}
     things.update(threading=threading, partial=functools.partial, IntEnum=enum.IntEnum, range=range)
     things.update((name, getattr(ctypes, name)) for name in CTYPES if hasattr(ctypes, name))
@@ -97,7 +97,7 @@ def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
     ],
 )
 def test_import_spellings(module: str) -> None:
-    """``import tensorrtserver.api.X as y`` and ``from … import X``."""
+    """``import tensorrtserver.api.X as y`` and ``from … import X`` work."""
     # docs/v1-behaviour.md §1.2, §F.1
     result = importlib.import_module(f"tensorrtserver.api.{module}")
     namespace: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def test_import_spellings(module: str) -> None:
 
 
 def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module that star-imported can be star-imported for the same names."""
+    """A module with the star import can be star-imported for the same names."""
     # docs/v1-behaviour.md §F.1
     (tmp_path / "helper_of_a_script.py").write_text("from tensorrtserver.api import *\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -118,7 +118,7 @@ def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_home_of_the_classes(bound: dict[str, Any]) -> None:
-    """Classes and functions say that they live in tensorrtserver.api."""
+    """Classes and functions have tensorrtserver.api as their module."""
     # docs/v1-behaviour.md §1.6
     assert {name: bound[name].__module__ for name in OWN} == dict.fromkeys(
         OWN, "tensorrtserver.api"
@@ -134,7 +134,7 @@ def test_empty_package() -> None:
 
 
 def test_dir_names_what_is_imported_later() -> None:
-    """``dir`` shows completion what an attribute access would import."""
+    """``dir`` lists the names that attribute access imports."""
     # docs/v1-behaviour.md §1.2
     assert {*OWN, *MESSAGES, "api_pb2", "text_format"} - {"DESCRIPTOR"} <= set(
         dir(tensorrtserver.api)

@@ -1,5 +1,6 @@
-"""What a v2 server tells as v1's ServerStatus and ModelRepositoryIndex
-(docs/v1-behaviour.md §6.2, §6.3).
+"""A v2 server's status as v1's ServerStatus and ModelRepositoryIndex.
+
+(docs/v1-behaviour.md §6.2, §6.3)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def batch(size: int, count: int) -> BatchStatistics:
 def statistics(
     counts: list[int], requests: int | None = None, failures: int = 0
 ) -> ModelStatistics:
-    """Executions of the batch sizes 1, 2, … so many times each, for so many requests."""
+    """Return statistics with these executions of the batch sizes 1, 2, … and these requests."""
     executions = sum(counts)
     successes = executions if requests is None else requests
     return ModelStatistics(
@@ -63,14 +64,14 @@ def status_of(*rows: IndexRow, **more: object) -> pb.ServerStatus:
     [("READY", 1), ("UNAVAILABLE", 2), ("LOADING", 3), ("UNLOADING", 4), ("", 0), ("NEW", 0)],
 )
 def test_version_state(state: str, number: int) -> None:
-    """ready_state: the index's words as v1's numbers, UNKNOWN for anything else."""
+    """ready_state is v1's number for the index's word, UNKNOWN for any other word."""
     # docs/v1-behaviour.md §6.2
     status = status_of(IndexRow("m", "3", state))
     assert status.model_status["m"].version_status[3].ready_state == number
 
 
 def test_reason() -> None:
-    """ready_state_reason: the index's reason; set, and '', when there is none."""
+    """ready_state_reason is the index's reason; set, and '', if there is none."""
     # docs/v1-behaviour.md §6.2
     versions = (
         status_of(IndexRow("m", "1", "UNAVAILABLE", "unloaded"), IndexRow("m", "2", "READY"))
@@ -85,7 +86,7 @@ def test_reason() -> None:
 
 @pytest.mark.parametrize("version", ["v2.0", "²", "-1", "9223372036854775808", "1" * 5000])
 def test_version_that_is_no_number(version: str) -> None:
-    """A version that v1 has no number for is -1, with its state, reason and counts."""
+    """A version without a v1 number is -1, with its state, reason and counts."""
     stats = ModelStatistics("m", version, inference_count=3, success=Duration(3, 9))
     status = status_of(IndexRow("m", version, "UNAVAILABLE", "why"), statistics=(stats,))
     result = status.model_status["m"].version_status
@@ -96,7 +97,7 @@ def test_version_that_is_no_number(version: str) -> None:
 
 
 def test_several_versions_that_are_no_numbers() -> None:
-    """They share -1, where a ready version stands for all of them, in any order."""
+    """Several such versions share -1; a ready version wins, in any order."""
     rows = [IndexRow("m", "v1", "UNAVAILABLE"), IndexRow("m", "v2", "READY"), IndexRow("m", "3")]
     for index in (rows, rows[::-1]):
         result = status_of(*index).model_status["m"].version_status
@@ -105,13 +106,13 @@ def test_several_versions_that_are_no_numbers() -> None:
 
 
 def test_ready_model_without_versions() -> None:
-    """KServe v2 allows models without versions: one that is ready is -1, not missing."""
+    """A ready model without versions, as KServe v2 allows, has -1."""
     result = status_of(IndexRow("m", "", "READY")).model_status["m"].version_status
     assert {n: version.ready_state for n, version in result.items()} == {-1: pb.MODEL_READY}
 
 
 def test_counts_of_a_version() -> None:
-    """Execution and inference counts and the time of the last inference."""
+    """A version has execution and inference counts and the time of the last inference."""
     # docs/v1-behaviour.md §6.2
     status = status_of(
         IndexRow("m", "1", "READY"),
@@ -125,7 +126,7 @@ def test_counts_of_a_version() -> None:
 
 
 def test_requests_by_batch_size() -> None:
-    """Without merged requests every batch size has its own exact counts (docs/v2-mapping.md §7)."""
+    """Without merged requests every batch size has exact counts (docs/v2-mapping.md §7)."""
     stats = infer_stats(statistics([3, 2]))
     assert {size: row.success.count for size, row in stats.items()} == {1: 3, 2: 2}
     two = stats[2]
@@ -136,7 +137,7 @@ def test_requests_by_batch_size() -> None:
 
 @given(COUNTS)
 def test_shares_lose_nothing(counts: list[int]) -> None:
-    """The times shared out by count add up to the server's totals (docs/v2-mapping.md §7)."""
+    """Times divided by count add up to the server's totals (docs/v2-mapping.md §7)."""
     whole = statistics(counts)
     rows = infer_stats(whole).values()
     assert sum(row.success.total_time_ns for row in rows) == whole.success.ns
@@ -154,7 +155,7 @@ def test_merged_requests() -> None:
 
 
 def test_failures() -> None:
-    """Failures are under 1 with the other counts of v2: no batch size is added by them."""
+    """Failures are under 1 with v2's other counts, and add no batch size."""
     stats = infer_stats(statistics([2], failures=4))
     assert list(stats) == [1]
     assert (stats[1].failed.count, stats[1].failed.total_time_ns) == (4, 20)
@@ -164,7 +165,7 @@ def test_failures() -> None:
 
 
 def test_failed_and_merged_executions() -> None:
-    """A failed execution and one of two requests are no two executions of one request each."""
+    """A failed execution and an execution of two requests are not two single executions."""
     merged = replace(statistics([1, 1], failures=1), inference_count=2)
     stats = infer_stats(merged)
     assert list(stats) == [1]
@@ -172,14 +173,14 @@ def test_failed_and_merged_executions() -> None:
 
 
 def test_failures_alone() -> None:
-    """A model that has only failed has one row, without a success."""
+    """A model with failures only has one row, without a success."""
     stats = infer_stats(ModelStatistics("m", "1", fail=Duration(3, 7)))
     assert list(stats) == [1]
     assert [field.name for field, _ in stats[1].ListFields()] == ["failed"]
 
 
 def test_requests_without_executions() -> None:
-    """An ensemble counts requests and no executions of its own: all under 1."""
+    """An ensemble has requests and no executions, all under 1."""
     stats = infer_stats(ModelStatistics("e", "1", success=Duration(2, 9)))
     assert {size: row.success.count for size, row in stats.items()} == {1: 2}
 
@@ -193,7 +194,7 @@ LOADED = (ModelStatistics("a", "1"), ModelStatistics("gone", "1"), ModelStatisti
 
 
 def test_tracked_models() -> None:
-    """model_status: what was loaded once, also when unloaded since or deleted on disk."""
+    """model_status has every model that was loaded once, also if unloaded or deleted since."""
     # docs/v1-behaviour.md §6.2
     rows = tracked_rows(INDEX, LOADED)
     assert [(row.name, row.version, row.state) for row in rows] == [
@@ -208,7 +209,7 @@ def test_tracked_models() -> None:
     ("name", "versions"), [("a", ["1"]), ("gone", ["1", "2"]), ("never", []), ("x", [])]
 )
 def test_one_tracked_model(name: str, versions: list[str]) -> None:
-    """model_name: only that model (docs/v1-behaviour.md §6.2)."""
+    """model_name selects only that model (docs/v1-behaviour.md §6.2)."""
     rows = tracked_rows(INDEX, LOADED, name)
     assert [row.version for row in rows] == versions
     assert {row.name for row in rows} <= {name}

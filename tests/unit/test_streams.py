@@ -1,4 +1,4 @@
-"""A context's stream: outcomes find their requests, also where no real server sends such."""
+"""A context's stream: outcomes reach their requests, also for replies that no real server sends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stream(fake: FakeBackend) -> ContextStream:
 
 
 def keep(stream: ContextStream, *numbers: int) -> list[Any]:
-    """Send requests → where (number, outcome) of each will be."""
+    """Send requests. Return the list that gets (number, outcome) of each."""
     got: list[Any] = []
     for number in numbers:
         stream.send(call(number), partial(_add, got, number))
@@ -39,7 +39,7 @@ def _add(got: list[Any], number: int, outcome: Any) -> None:
 
 
 def test_answers_by_id(fake: FakeBackend, stream: ContextStream) -> None:
-    """docs/v1-behaviour.md §5: answers are matched by id, in whatever order they come."""
+    """Replies are matched by id, in any order (docs/v1-behaviour.md §5)."""
     got = keep(stream, 1, 2, 3)
     for request_id in ("3", "1"):
         fake.latest.on_reply(request_id, f"answer {request_id}")
@@ -48,7 +48,7 @@ def test_answers_by_id(fake: FakeBackend, stream: ContextStream) -> None:
 
 @pytest.mark.parametrize("request_id", ["77", "1"], ids=["never asked for", "answered already"])
 def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id: str) -> None:
-    """An answer under an id that is not outstanding goes to no request: it ends the stream."""
+    """A reply with an id that is not outstanding ends the stream."""
     got = keep(stream, 1, 2)
     fake.latest.on_reply("1", "answer 1")
     with pytest.raises(TransportError, match=f"an answer for request id '{request_id}', which"):
@@ -57,7 +57,7 @@ def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id:
 
 
 def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
-    """docs/v2-mapping.md §4: an answer that names no request belongs to the oldest one."""
+    """A reply without id belongs to the oldest request (docs/v2-mapping.md §4)."""
     got = keep(stream, 1, 2)
     error = ServerError("no", "INTERNAL")
     fake.latest.on_reply("", error)
@@ -72,7 +72,7 @@ def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
 
 @pytest.mark.parametrize("error", [LOST, None])
 def test_end(fake: FakeBackend, stream: ContextStream, error: Any) -> None:
-    """Whatever is owed when the stream ends fails, oldest first; the next request opens one."""
+    """At the stream's end pending requests fail, oldest first. The next request opens a stream."""
     got = keep(stream, 1, 2)
     fake.latest.end(error)
     text = str(LOST) if error else "Stream has been closed."
@@ -83,7 +83,7 @@ def test_end(fake: FakeBackend, stream: ContextStream, error: Any) -> None:
 
 
 def test_answered_during_the_end(fake: FakeBackend, stream: ContextStream) -> None:
-    """A request that is answered while those before it fail keeps its answer, and has no other."""
+    """A request that is answered while earlier requests fail keeps its only outcome."""
     got: list[Any] = []
     opened = fake.latest
     stream.send(call(1), lambda outcome: opened.on_reply("2", "answer"))
@@ -93,7 +93,7 @@ def test_answered_during_the_end(fake: FakeBackend, stream: ContextStream) -> No
 
 
 def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) -> None:
-    """A request that an ended stream does not take goes to the next one, and only there."""
+    """A request that an ended stream refuses goes only to the next stream."""
     fake.latest.takes = False
     got = keep(stream, 1)
     fake.streams[0].end()
@@ -102,7 +102,7 @@ def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) ->
 
 
 def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
-    """A request that cannot be sent is raised and never delivered; the stream stays."""
+    """A request that cannot be sent raises and gets no outcome; the stream stays."""
     got: list[Any] = []
     fake.latest.fails = TransportError("Request has byte size 3000000000 which exceed …")
     with pytest.raises(TransportError, match="byte size"):
@@ -113,14 +113,14 @@ def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
 
 
 def test_send_fails_after_the_end(fake: FakeBackend, stream: ContextStream) -> None:
-    """When the stream's end has delivered the failure already, it is not raised or sent again."""
+    """If the stream's end has already reported the failure, it is neither raised nor sent again."""
     fake.latest.ends_first = True
     assert keep(stream, 1) == [(1, LOST)]
     assert fake.sent == [[]]
 
 
 def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -> None:
-    """While there is no server a request tries two streams at most, and is told why it failed."""
+    """Without a server a request tries at most two streams, and gets the reason of its failure."""
     fake.latest.end()
     real = fake.open_stream
 
@@ -137,7 +137,7 @@ def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -
 
 
 def test_no_stream_can_be_opened(fake: FakeBackend, stream: ContextStream) -> None:
-    """The error is raised, and the next request tries again."""
+    """If no stream can be opened the error is raised, and the next request tries again."""
     fake.latest.end()
     fake.refuses = TransportError("no")
     with pytest.raises(TransportError, match="no"):
@@ -148,7 +148,7 @@ def test_no_stream_can_be_opened(fake: FakeBackend, stream: ContextStream) -> No
 
 
 def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) -> None:
-    """Threads that find the stream broken at the same time share its one successor."""
+    """Threads that meet a broken stream at one time share one new stream."""
     real, number, barrier = fake.open_stream, 8, threading.Barrier(8)
 
     def slowly(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
@@ -174,7 +174,7 @@ def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) 
 
 
 class Collected(str):
-    """A key during whose look-up the garbage collector runs, and closes the stream."""
+    """A key whose look-up triggers a garbage collection that closes the stream."""
 
     stream: ContextStream
 
@@ -184,7 +184,7 @@ class Collected(str):
 
 
 def test_close_by_the_garbage_collector(fake: FakeBackend, stream: ContextStream) -> None:
-    """docs/v1-behaviour.md §6 __del__: it may run on the stream's own thread, in an answer."""
+    """``__del__`` may run on the stream's own thread during a reply (docs/v1-behaviour.md §6)."""
     got = keep(stream, 1)
     key = Collected("1")
     key.stream = stream
@@ -197,7 +197,7 @@ def test_close_by_the_garbage_collector(fake: FakeBackend, stream: ContextStream
 @pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("wait", [True, False])
 def test_close(fake: FakeBackend, stream: ContextStream, wait: bool, broken: bool) -> None:
-    """Half-close, and wait unless nobody may; nothing is opened afterwards, broken or not."""
+    """close half-closes and waits, unless it may not wait. Nothing is opened afterwards."""
     if broken:
         fake.latest.end()
     stream.close(wait)
@@ -208,7 +208,7 @@ def test_close(fake: FakeBackend, stream: ContextStream, wait: bool, broken: boo
 
 
 def test_close_while_a_stream_is_opened(fake: FakeBackend, stream: ContextStream) -> None:
-    """A stream that was being opened when the context was closed is closed as well."""
+    """A stream that opens while its context is closed is closed too."""
     real = fake.open_stream
 
     def open_stream(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:

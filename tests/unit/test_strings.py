@@ -36,7 +36,7 @@ ARRAYS = [
 
 @pytest.mark.parametrize(("array", "expected"), ARRAYS)
 def test_serialize(array: Any, expected: bytes) -> None:
-    """serialize_string_tensor: a 0-d array of dtype S<n> with the wire form."""
+    """serialize_string_tensor returns a 0-d array of dtype S<n> with the wire form."""
     # docs/v1-behaviour.md §3.6
     result = serialize_string_tensor(array)
     assert type(result) is np.ndarray
@@ -60,7 +60,7 @@ def test_serialize(array: Any, expected: bytes) -> None:
     ids=repr,
 )
 def test_refused(value: Any, message: str) -> None:
-    """Errors: client errors in v1's words; ``U`` arrays are refused here."""
+    """Errors are client errors in v1's words; ``U`` arrays are refused."""
     # docs/v1-behaviour.md §3.6
     with pytest.raises(InferenceServerException) as caught:
         serialize_string_tensor(value)
@@ -68,14 +68,14 @@ def test_refused(value: Any, message: str) -> None:
 
 
 def test_surrogate() -> None:
-    """Unpaired surrogate: UnicodeEncodeError (docs/v1-behaviour.md §3.6)."""
+    """An unpaired surrogate raises UnicodeEncodeError (docs/v1-behaviour.md §3.6)."""
     with pytest.raises(UnicodeEncodeError):
         serialize_string_tensor(np.array(["\ud800"], object))
 
 
 @given(st.lists(st.binary(max_size=300)))
 def test_there_and_back(elements: list[bytes]) -> None:
-    """Wire form: any bytes come back; the form is the one of KServe v2."""
+    """Any bytes survive the wire form, which is KServe v2's."""
     # docs/v1-behaviour.md §3.6
     array = np.empty(len(elements), object)
     array[:] = elements
@@ -100,7 +100,7 @@ def test_text(elements: list[str]) -> None:
     "data", [b"\1", b"\1\0\0", b"\2\0\0\0a", wire(b"ab") + b"\0", b"\xff\xff\xff\xffx"]
 )
 def test_malformed(data: bytes) -> None:
-    """Result: lengths that do not add up are a ValueError, never a read beyond."""
+    """Lengths that do not add up are a ValueError, never a read beyond the end."""
     # docs/v1-behaviour.md §4.1
     with pytest.raises(ValueError, match="malformed string tensor"):
         byte_strings.deserialize(data)
@@ -109,7 +109,7 @@ def test_malformed(data: bytes) -> None:
 
 
 def test_runs_of_equal_lengths_are_exact() -> None:
-    """Elements of one length are read together: every mixture comes back as it was sent."""
+    """Any mixture of lengths comes back unchanged, although equal lengths are read together."""
     mixture = [b""] * 20 + [b"ab"] * 9 + [b"a\0b"] * 2000 + [b"\xff"] + [b"cd"] * 8 + [b""]
     for values in (mixture, mixture[::-1], [b"same"] * 3000, [b"x" * (i % 5) for i in range(500)]):
         array = np.array(values, dtype=object)
@@ -118,7 +118,7 @@ def test_runs_of_equal_lengths_are_exact() -> None:
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 5, 7])
 def test_a_run_that_is_cut_short_is_refused(cut: int) -> None:
-    """A string tensor that ends within an element is malformed, in a run as well."""
+    """A string tensor that ends inside an element is malformed, also after equal elements."""
     whole = tensors.serialize(np.array([b"same"] * 100, dtype=object))
     with pytest.raises(ValueError, match="malformed string tensor"):
         byte_strings.deserialize(whole[:-cut])

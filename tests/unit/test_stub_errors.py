@@ -1,4 +1,4 @@
-"""Errors of the service that did not begin with gRPC, as the raw stub raises them."""
+"""Errors of the service that gRPC did not raise, as the raw stub raises them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNREADABLE = UnreadableReply("it is odd")
 def test_rpc_error_of_a_backend_error(
     backend_error: BackendError, code: grpc.StatusCode, details: str
 ) -> None:
-    """Scripts that catch grpc.RpcError find gRPC's code and words in it."""
+    """Scripts that catch grpc.RpcError get gRPC's code and words from it."""
     error = InferenceServerException("what the service says of it")
     error.__cause__ = backend_error
     raised: Any = rpc_error(error)

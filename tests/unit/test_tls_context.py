@@ -1,4 +1,4 @@
-"""What a secure connection demands of a server where no setting says otherwise."""
+"""The default requirements of a secure connection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tritonclient_shim.backends import tls
 
 
 def test_defaults() -> None:
-    """A certificate for the host's name is required, and at least TLS 1.2, on every Python."""
+    """A certificate for the host's name and at least TLS 1.2 are required, on every Python."""
     context = tls.client_context(tls.DEFAULT)
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
@@ -16,7 +16,7 @@ def test_defaults() -> None:
 
 
 def test_insecure_trusts_and_encrypts() -> None:
-    """``insecure`` gives up the certificate alone: TLS 1.2 is still the least."""
+    """``insecure`` accepts any certificate and still requires TLS 1.2."""
     context = tls.client_context(tls.Tls(insecure=True))
     assert context.verify_mode == ssl.CERT_NONE
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2

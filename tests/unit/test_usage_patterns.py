@@ -1,4 +1,4 @@
-"""Usage patterns in the arguments of a call, which may be anything at all."""
+"""Usage patterns in the arguments of a call, for arguments of any kind."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ PLAIN: dict[str, Any] = {
     ],
 )
 def test_what_a_rule_cannot_read_is_no_usage_pattern(strange: dict[str, Any]) -> None:
-    """Arguments that the call itself will refuse raise nothing here, and hide no other."""
+    """Arguments that the call will refuse raise nothing here, and hide no other pattern."""
     assert patterns_of("TS051", {**PLAIN, **strange, "corr_id": 3}) == ["TS111"]
 
 
 def test_arguments_that_are_missing() -> None:
-    """An asynchronous call without its inputs is told of what it has."""
+    """An asynchronous call without inputs is reported with its other patterns."""
     assert patterns_of("TS053", {"args": (), "kwargs": {"priority": 2}}) == ["TS112"]

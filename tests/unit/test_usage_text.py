@@ -1,4 +1,4 @@
-"""The report for people."""
+"""The usage report as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = [
 
 
 def test_plain_text_is_grouped_by_id() -> None:
-    """Each symbol once, in the order of the ids, with all its places."""
+    """The report has each symbol once, in the order of ids, with all its places."""
     lines = formats.text(ROWS).splitlines()
     assert [line[:5] for line in lines if line.startswith("TS")] == ["TS050", "TS051"]
     start = lines.index("TS051  tensorrtserver.api.InferContext.run  (1002 calls at 2 places)")
@@ -24,14 +24,14 @@ def test_plain_text_is_grouped_by_id() -> None:
 
 
 def test_totals_of_what_was_not_run() -> None:
-    """``scan`` has places and no calls."""
+    """A report of ``scan`` has places and no calls."""
     lines = formats.text([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
     assert "TS051  tensorrtserver.api.InferContext.run  (1 place)" in lines
     assert "       a.py:4" in lines
 
 
 def test_summary_counts_places_and_symbols() -> None:
-    """Places, symbols and, where that is known of each, how many of the places are rewritten."""
+    """The totals have places, symbols and, if known, how many places are rewritten."""
     assert summary(ROWS) == "3 places use 2 legacy symbols and usage patterns."
     known = [replace(row, rewritable=row.line == 3) for row in ROWS]
     assert summary(known) == (

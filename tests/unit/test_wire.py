@@ -1,6 +1,4 @@
-"""v1 wire messages ↔ records: forms of requests, v1's refusals, replies
-(docs/v1-behaviour.md §3.4, §9).
-"""
+"""v1 wire messages ↔ records: requests, v1's refusals, replies (docs/v1-behaviour.md §3.4, §9)."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def profile(
 
 
 def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: Any) -> Any:
-    """Return a header that gives A and asks for B."""
+    """Return a header with input A and requested output B."""
     result = api_pb2.InferRequestHeader(batch_size=batch, **more)
     result.input.add(name="A", dims=dims, batch_byte_size=size)
     result.output.add(name="B")
@@ -41,14 +39,14 @@ def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: An
 
 
 def lowered(model: ModelProfile, v1_header: Any, size: int) -> V1Request:
-    """Return the request with one buffer of so many bytes."""
+    """Return the request with one buffer of this size."""
     return v1_messages.to_request(
         model, -1, v1_messages.without_batch(model, v1_header), [bytes(size)]
     )
 
 
 def refusal(model: ModelProfile, v1_header: Any, *data: bytes) -> str:
-    """Return the text of the error that refuses a request, as INVALID_ARGUMENT."""
+    """Return the text of the error that refuses a request as INVALID_ARGUMENT."""
     with pytest.raises(ServerError) as caught:
         v1_messages.to_request(model, -1, v1_header, data)
     assert caught.value.code == "INVALID_ARGUMENT"
@@ -60,25 +58,25 @@ def refusal(model: ModelProfile, v1_header: Any, *data: bytes) -> str:
 
 @pytest.mark.parametrize("dims", [(), (2, 3), (4, 2, 3)], ids=["none", "entry", "batch"])
 def test_forms_of_dims(dims: tuple[int, ...]) -> None:
-    """Dims are left out, or those of an entry, or have the batch size in front."""
+    """Dims may be omitted, those of an entry, or start with the batch size."""
     # docs/v1-behaviour.md §F.7
     (item,) = lowered(profile(), header(4, dims), 96).inputs
     assert (item.dims, item.byte_size) == ((2, 3), 96)
 
 
 def test_only_dims_with_the_batch_are_cut() -> None:
-    """Of several inputs, those whose dims have the batch size in front lose it."""
+    """Of several inputs, those whose dims start with the batch size lose it."""
     spec = TensorSpec("B", "FP32", (4,))
     model = ModelProfile("m", 8, {**profile().inputs, "B": spec}, {"B": spec})
     message = header(2, (2, 2, 3))
     message.input.add(name="B", dims=(4,))
     result = v1_messages.without_batch(model, message)
     assert [list(item.dims) for item in result.input] == [[2, 3], [4]]
-    assert list(message.input[0].dims) == [2, 2, 3]  # the caller's own message is as it was
+    assert list(message.input[0].dims) == [2, 2, 3]  # the caller's own message is unchanged
 
 
 def test_dims_that_fit_as_they_are_are_no_batch() -> None:
-    """An entry whose first size happens to be the batch size stays whole."""
+    """An entry whose first size equals the batch size stays unchanged."""
     model = profile(dims=(-1, -1))
     (item,) = lowered(model, header(2, (2, 3)), 48).inputs
     assert item.dims == (2, 3)
@@ -93,7 +91,7 @@ def test_model_without_batching_has_no_batch_in_dims() -> None:
 
 
 def test_variable_dims_must_be_given() -> None:
-    """The server cannot guess a variable size (docs/v1-behaviour.md §3.4)."""
+    """A variable size without dims is refused (docs/v1-behaviour.md §3.4)."""
     text = (
         "model supports variable-size for input 'A', request must specify input shape for model 'm'"
     )
@@ -130,12 +128,13 @@ def test_variable_dims_must_be_given() -> None:
     ],
 )
 def test_refusals(v1_header: Any, data: tuple[bytes, ...], text: str) -> None:
-    """What v1's server refused, in its words (docs/v1-behaviour.md §3.4)."""
+    """A wrong request has the refusal of v1's server, in its words (docs/v1-behaviour.md §3.4)."""
     assert refusal(profile(), v1_header, *data) == text
 
 
 def test_batch_of_a_model_without_batching() -> None:
-    """Such a model takes 1 and refuses 2, naming its 0 (docs/v1-behaviour.md §3.5)."""
+    """A model without batching takes 1 and refuses 2 with its maximum, 0."""
+    # docs/v1-behaviour.md §3.5
     assert lowered(profile(largest=0), header(1), 24).batch_size == 1
     text = "inference request batch-size must be <= 0 for 'm'"
     assert refusal(profile(largest=0), header(2), bytes(48)) == text
@@ -148,7 +147,7 @@ def test_shape_tensor_stands_once_for_the_batch() -> None:
 
 
 def test_strings() -> None:
-    """Any size will do for strings, unless the request says which (docs/v1-behaviour.md §3.6)."""
+    """Strings may have any size, unless the request gives a size (docs/v1-behaviour.md §3.6)."""
     model = profile(dims=(1,), datatype="BYTES")
     assert lowered(model, header(), 17).inputs[0].byte_size == 17
     assert lowered(model, header(size=17), 17).inputs[0].byte_size == 17
@@ -178,7 +177,7 @@ def test_everything_a_header_has() -> None:
 
 
 def test_shared_memory() -> None:
-    """Inputs in regions have no data among the others' (docs/v1-behaviour.md §9.2)."""
+    """Inputs in regions have no data between other inputs' data (docs/v1-behaviour.md §9.2)."""
     result = header(2)
     where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
     result.input[0].shared_memory.CopyFrom(where)
@@ -201,7 +200,7 @@ def two_inputs() -> tuple[ModelProfile, Any]:
 
 
 def test_body_is_cut_into_inputs() -> None:
-    """All batch entries of an input, then the next input, in the header's order."""
+    """A body has all batch entries of an input, then the next input, in the header's order."""
     # docs/v1-behaviour.md §9.1
     model, result = two_inputs()
     body = bytes(range(22))
@@ -224,7 +223,7 @@ def test_body_is_cut_into_inputs() -> None:
     ],
 )
 def test_body_of_a_wrong_size(size: int, text: str) -> None:
-    """A body that is too short names what is missing, one too long is refused."""
+    """A body that is too short is refused with what is missing, a body too long is refused."""
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerError) as caught:
         model, result = two_inputs()
@@ -236,7 +235,7 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
 
 
 def test_reply() -> None:
-    """Raw, class and shared-memory outputs in one response, in their order."""
+    """A response has raw, class and shared-memory outputs in their order."""
     # docs/v1-behaviour.md §9.2
     classes = [[(3, 0.25, "three"), (1, 0.125, "")], [(0, 1.0, "zero")]]
     reply = V1Reply(
