@@ -106,3 +106,12 @@ def test_hosted_runs_have_every_environment() -> None:
     commands = re.findall(r"- run: (\S+)", text)
     assert {"scripts/check", "scripts/test"} <= set(commands)
     assert [command for command in commands if not (ROOT / command).exists()] == []
+
+
+def test_named_tests_exist() -> None:
+    """Each file and folder of tests that tox and the scripts name is there."""
+    scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file()]
+    texts = (path.read_text("utf-8") for path in [ROOT / "tox.ini", *scripts])
+    named = {name for text in texts for name in re.findall(r"\btests(?:/\w+)+(?:\.\w+)?", text)}
+    assert named
+    assert not {name for name in named if not (ROOT / name).exists()}
