@@ -1,7 +1,7 @@
 """``python -m benchmarks.peak PROGRAM URL PROTOCOL``: print what a 256 MB tensor adds to the peak.
 
-A program sends the tensor and receives it. Printed are the bytes by which the peak resident size of
-this process grows. Each program imports only its own client.
+A program sends the tensor and receives it. It prints the growth of this process's peak resident
+size, in bytes. Each program imports only its own client.
 """
 
 from __future__ import annotations

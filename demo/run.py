@@ -134,7 +134,7 @@ def run(program: Program, protocol: str, url: str) -> list[str]:
 
 
 def show_notice(text: str) -> None:
-    """Show the deprecation notice of the first run; the later runs are told to issue none."""
+    """Show the deprecation notice of the first run. Later runs print none."""
     if "TRITON_SHIM_WARNINGS" not in os.environ:
         os.environ["TRITON_SHIM_WARNINGS"] = "off"
         print("And, on stderr, the notice that comes once per process; from here on it is turned")

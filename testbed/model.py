@@ -70,7 +70,7 @@ def doubling(model, request):
 
 
 def extra_row(model, request):
-    """Return the last row comes once more, so that the batch comes back one too large."""
+    """Return the input with its last row repeated, so that the batch is one row too large."""
     values = tensor_of(request, "INPUT0").as_numpy()
     return reply(("OUTPUT0", np.concatenate([values, values[-1:]])))
 
@@ -91,7 +91,7 @@ def first_output_only(model, request):
 
 
 def flowers(model, request):
-    """How likely each kind of flower is: the nearer to its typical measurements, the more."""
+    """Return a score of each kind of flower: nearer measurements give a higher score."""
     typical = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
     values = tensor_of(request, "values").as_numpy()
     nearness = np.exp(-((values[:, None] - typical) ** 2).sum(axis=2))

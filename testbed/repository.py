@@ -38,7 +38,7 @@ def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config
     return {"name": name, "data_type": Name(f"TYPE_{datatype.upper()}"), "dims": list(dims), **more}
 
 
-# the older servers choose a GPU unless told otherwise, also where there is none
+# older servers choose a GPU by default, also without one
 _PYTHON: Config = {"backend": "python", "instance_group": [{"kind": Name("KIND_CPU")}]}
 
 

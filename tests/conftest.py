@@ -63,14 +63,14 @@ StartTriton = Callable[..., TritonServer]
 
 @pytest.fixture(scope="session")
 def triton() -> Iterator[TritonServer]:
-    """One server with every standard model, for the whole run. Leave it as you found it."""
+    """Yield a server with every standard model, for the whole run. Tests leave it unchanged."""
     with TritonServer.start() as server, watched(server):
         yield server
 
 
 @pytest.fixture
 def start_triton() -> Iterator[StartTriton]:
-    """Starts throw-away servers with the arguments of ``TritonServer.start``."""
+    """Return a function that starts throw-away servers with ``TritonServer.start``'s arguments."""
     started: list[TritonServer] = []
 
     def start(*args: Any, **kwargs: Any) -> TritonServer:

@@ -29,7 +29,7 @@ def reply(request_id: str, value: bytes = b"\0\0\0\0", version: str = "1") -> by
 class StreamServer(grpc.GenericRpcHandler):
     """Serves ``slow``: its configuration, and streams of it, each request with ``answers``.
 
-    ``streams`` tells how many streams there were, ``requests`` what came on all of them.
+    ``streams`` is the number of streams, ``requests`` lists the requests of all streams.
     """
 
     def __init__(self, answers: Answers, **options: Any) -> None:

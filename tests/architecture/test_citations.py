@@ -66,10 +66,10 @@ def test_no_other_form_is_left() -> None:
 def test_documents_name_sections_of_their_own() -> None:
     """In the two documents no anchor stands twice, and each section that is named exists."""
     for document in DOCUMENTS:
-        there = anchors(document)
-        assert len(there) == len(set(there))
+        sections = anchors(document)
+        assert len(sections) == len(set(sections))
         text = CITATION.sub("", (ROOT / document).read_text("utf-8"))
-        assert not {name[1:] for name in re.findall(SECTION, text)} - set(there)
+        assert not {name[1:] for name in re.findall(SECTION, text)} - set(sections)
 
 
 def test_documents_can_be_found() -> None:

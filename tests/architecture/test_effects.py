@@ -25,23 +25,23 @@ def imported(node: ast.AST) -> Iterator[str]:
 def imports(*modules: str) -> Callable[[ast.AST], bool]:
     """Return an import of one of the modules, or of anything inside it."""
 
-    def found(node: ast.AST) -> bool:
+    def matches(node: ast.AST) -> bool:
         names = [f"{name}." for name in imported(node)]
         return any(name.startswith(f"{module}.") for name in names for module in modules)
 
-    return found
+    return matches
 
 
 def uses(*dotted: str) -> Callable[[ast.AST], bool]:
     """``module.name`` spelled out or imported from its module; a bare builtin by its name."""
     wanted = frozenset(dotted)
 
-    def found(node: ast.AST) -> bool:
+    def matches(node: ast.AST) -> bool:
         if isinstance(node, (ast.Attribute, ast.Name)):
             return _spelt(node) in wanted
         return not wanted.isdisjoint(imported(node))
 
-    return found
+    return matches
 
 
 def _spelt(node: ast.AST) -> str:
@@ -87,7 +87,7 @@ class Effect:
     """A way to touch the world, the only paths that may, and a line that the detector must see."""
 
     name: str
-    found: Callable[[ast.AST], bool]
+    matches: Callable[[ast.AST], bool]
     doors: tuple[str, ...]
     sample: str
 
@@ -197,12 +197,12 @@ EFFECTS = (
 
 def lines(effect: Effect, tree: ast.AST) -> list[int]:
     """Where the effect occurs in a file."""
-    return [node.lineno for node in ast.walk(tree) if effect.found(node)]  # type: ignore[attr-defined]
+    return [node.lineno for node in ast.walk(tree) if effect.matches(node)]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
 def test_effect_has_one_place(effect: Effect) -> None:
-    """No file outside an effect's doors causes it."""
+    """No file outside an effect's permitted places causes it."""
     elsewhere: frozenset[str] = frozenset(
         f"{path}:{line}"
         for path, tree in trees(*PACKAGES).items()

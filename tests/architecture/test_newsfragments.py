@@ -32,5 +32,8 @@ def complaints(root: Path) -> list[str]:
 
 
 def test_news_are_in_order() -> None:
-    """Each fragment has its form and says something; each version's news are told somewhere."""
+    """Each fragment has its format and a text.
+
+    Each version has news in a fragment or the change log.
+    """
     assert complaints(ROOT) == []

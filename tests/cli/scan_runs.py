@@ -16,7 +16,7 @@ RUN = "c.run(i, o)\n"
 
 
 class ScanRun(NamedTuple):
-    """How a scan ended."""
+    """The outcome of a scan."""
 
     status: int
     out: str
@@ -24,7 +24,7 @@ class ScanRun(NamedTuple):
 
 
 class Scanner:
-    """Scans below a folder, which is the working directory."""
+    """A scanner below a folder, which is the working directory."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder

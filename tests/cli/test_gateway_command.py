@@ -24,9 +24,9 @@ def test_missing(tmp_path: Path, missing: str) -> None:
     (tmp_path / f"{missing}.py").write_text(f"raise ImportError({error!r}, name={missing!r})\n")
     done = shim(tmp_path, *COMMAND)
     assert (done.returncode, done.stdout) == (1, "")
-    said = f"tritonclient-shim gateway: the gateway needs {missing}, which is not installed"
+    message = f"tritonclient-shim gateway: the gateway needs {missing}, which is not installed"
     if missing in EXTRA:
-        said += f". Install it:\n    {sys.executable} -m pip install '{EXTRA[missing]}'"
+        message += f". Install it:\n    {sys.executable} -m pip install '{EXTRA[missing]}'"
     else:
-        said += ": tritonclient-shim doctor says what to do"
-    assert done.stderr.strip() == said
+        message += ": tritonclient-shim doctor says what to do"
+    assert done.stderr.strip() == message

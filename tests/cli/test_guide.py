@@ -59,7 +59,7 @@ def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "heading"),
+    ("message", "heading"),
     [
         ("[ 0] GRPC client failed: 14: Connect Failed", "`GRPC client failed: 14: Connect Failed`"),
         ("Connect Failed", "`GRPC client failed: 14: Connect Failed`"),
@@ -72,9 +72,9 @@ def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
         ("the program at that address is no KServe v2", "`status request did not return"),
     ],
 )
-def test_an_error_text(capsys: pytest.CaptureFixture[str], said: str, heading: str) -> None:
+def test_an_error_text(capsys: pytest.CaptureFixture[str], message: str, heading: str) -> None:
     """An error, a part of it, or a part of the answer finds the entry of the FAQ."""
-    assert printed(capsys, "guide", said).startswith(f"### {heading}")
+    assert printed(capsys, "guide", message).startswith(f"### {heading}")
 
 
 def test_a_section_has_its_own_sections(capsys: pytest.CaptureFixture[str]) -> None:

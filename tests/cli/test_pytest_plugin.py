@@ -81,7 +81,7 @@ def test_all_ids(tmp_path: Path) -> None:
 
 
 def test_report(tmp_path: Path) -> None:
-    """The report has the uses of the whole suite, and a line in pytest's summary tells of it."""
+    """The report has the uses of the whole suite, and pytest's summary has a line about it."""
     done = suite(tmp_path, "--tritonshim-report=usage.json")
     uses = json.loads((tmp_path / "usage.json").read_text())["uses"]
     assert [(use["id"], use["line"], use["count"]) for use in uses] == [

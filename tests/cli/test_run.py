@@ -55,7 +55,7 @@ def test_python_alone_points_to_run(tmp_path: Path, name: str) -> None:
 
 
 def test_report_to_a_file(tmp_path: Path) -> None:
-    """--report: the same in the format of the file's ending, and nothing of it on stderr."""
+    """--report writes the uses in the format of the file's ending, and nothing to stderr."""
     (tmp_path / "old.py").write_text(OLD)
     done = shim(tmp_path, "run", "--report", "usage.json", "old.py", TRITON_SHIM_WARNINGS="off")
     assert done.stderr == ""
@@ -210,7 +210,7 @@ def test_the_names_of_numpy_are_those_that_scan_reports() -> None:
 
 
 def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
-    """A name that this NumPy has keeps its meaning, so libraries see nothing strange."""
+    """A name that this NumPy has keeps its meaning, so libraries see no change."""
     code = (
         "import numpy as np\nbefore = dict(vars(np))\n"
         "from tritonclient_shim.cli import _runner as restore\n"

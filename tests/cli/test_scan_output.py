@@ -33,7 +33,7 @@ def test_text(scan: Scanner) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) -> None:
-    """The uses of the other files are printed; the status is of its own."""
+    """The uses of readable files are printed; an unreadable file has a status of its own."""
     scan.write("a.py", "def broken(:  # tensorrtserver\n")
     scan.write("b.py", STAR)
     done = scan(".", "--format", format)
@@ -106,7 +106,7 @@ def test_a_file_counts_once(scan: Scanner) -> None:
 
 
 def test_folder_that_cannot_be_read(scan: Scanner) -> None:
-    """A folder that the system does not list is told like a file that it does not read."""
+    """A folder that the system does not list is reported like a file that it does not read."""
     scan.write("a.py", STAR)
     here = os.open(str(scan.folder), os.O_RDONLY)
     for _ in range(20):  # a path longer than the system allows

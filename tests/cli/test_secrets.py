@@ -15,8 +15,8 @@ URL = "http://user:s3cret@127.0.0.1:1"
 def test_passwords_are_not_shown(
     command: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody answers at an address with a password: it is told by its host and port alone."""
+    """For an address with a password, the message without a listener has only host and port."""
     assert main(command) == status
-    said = capsys.readouterr()
-    assert "http://127.0.0.1:1" in said.out + said.err
-    assert "s3cret" not in said.out + said.err
+    output = capsys.readouterr()
+    assert "http://127.0.0.1:1" in output.out + output.err
+    assert "s3cret" not in output.out + output.err

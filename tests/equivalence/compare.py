@@ -62,7 +62,7 @@ def by_label(steps: Steps) -> dict[str, Any]:
 
 
 def worded(outcome: Any) -> Any:
-    """Return an outcome, without the words that each version of Python has of its own."""
+    """Return an outcome without Python's version-dependent words."""
     if not isinstance(outcome, dict) or outcome.get("raised") not in ("TypeError", "ArgumentError"):
         return outcome
     for pattern, text in _WORDS:

@@ -30,7 +30,7 @@ def oracle() -> Any:
 
 @pytest.fixture(scope="session")
 def pair(oracle: Any, triton: TritonServer) -> Iterator[sides.Pair]:
-    """Both sides of the server with every model."""
+    """Yield both sides of the server with every model."""
     yield from _pair(oracle, triton)
 
 

@@ -21,19 +21,19 @@ PROGRAMS = [
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
 @pytest.mark.parametrize("scenario", DEFINED)
 def test_scenario(observe: Any, scenario: str, via: str) -> None:
-    """Both clients tell the same story, but for the known differences."""
+    """Both clients have equal observations, except for the known differences."""
     judge(observe(scenario, via), scenario, via)
 
 
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
 @pytest.mark.parametrize("scenario", PROGRAMS)
 def test_generated_program(observe: Any, scenario: str, via: str) -> None:
-    """A program of random calls tells the same story."""
+    """Both clients have equal observations of a program of random calls."""
     judge(observe(scenario, via), scenario, via)
 
 
 def judge(both: tuple[Any, Any], scenario: str, via: str) -> None:
-    """Fail where the two differ unexpectedly, and where they agree unexpectedly."""
+    """Fail if the observations differ unexpectedly, or agree unexpectedly."""
     result = compare.differing(*both)
     rows = known.of_scenario(ROWS, scenario, via)
     expected = {label: row.id for row in rows for label in row.labels(scenario, via)}

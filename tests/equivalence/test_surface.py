@@ -53,8 +53,8 @@ FROM_TRITONCLIENT = {
 }
 
 
-def told(script: str, python: str, variables: Any) -> Any:
-    """Return what a script of the folder ``program`` prints, on one side."""
+def output_of(script: str, python: str, variables: Any) -> Any:
+    """Return the output of a script of the folder ``program``, on one side."""
     command = [python, str(sides.PROGRAM / script)]
     done = subprocess.run(command, env=dict(variables), stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
@@ -64,7 +64,7 @@ def told(script: str, python: str, variables: Any) -> Any:
 def both(oracle: OracleEnvironment) -> Any:
     """Run a script on both sides → what the genuine client and the facade print."""
     theirs, ours = (oracle.python, oracle.variables()), sides.here()
-    return lambda script: (told(script, *theirs), told(script, *ours))
+    return lambda script: (output_of(script, *theirs), output_of(script, *ours))
 
 
 def test_messages(both: Any) -> None:
@@ -78,7 +78,7 @@ def test_messages(both: Any) -> None:
 
 
 def test_names(both: Any) -> None:
-    """``from module import *`` binds what it bound, and nothing of ours."""
+    """``from module import *`` binds v1's names, and no others."""
     genuine, ours = (item["names"] for item in both("surface.py"))
     assert set(genuine) == set(ours)
     shown_by_ctypes = {name for name in dir(ctypes) if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""What v1 left undefined: the facade does the sane thing, the genuine client what is on record."""
+"""Behaviour that v1 left undefined: the facade's results, and the genuine client's on record."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_facade(ours: Any, scenario: str, via: str) -> None:
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
 @pytest.mark.parametrize("scenario", UNDEFINED)
 def test_genuine_client(pair: sides.Pair, tmp_path: Path, scenario: str, via: str) -> None:
-    """Once more, what the genuine client does, where it does the same every time."""
+    """The genuine client's results are still those on record, if they are always equal."""
     (row,) = known.of_scenario(ROWS, scenario, via)
     seen = pair.genuine.run(tmp_path, via, [scenario], sides.token(), limit=10)[scenario]
     assert row.genuine in json.dumps(seen), seen

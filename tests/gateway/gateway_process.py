@@ -63,14 +63,14 @@ class Gateway:
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"the gateway did not start:\n{self.said()}"
+        assert line, f"the gateway did not start:\n{self.log_text()}"
         bound = json.loads(line)
         self.http: str = bound["http"]
         self.grpc: str = bound["grpc"]
         self.metrics: str = bound.get("metrics", "")
         self._channel = grpc.insecure_channel(self.grpc)
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         """Return the text on its stderr."""
         self.log.seek(0)
         return self.log.read()

@@ -90,7 +90,7 @@ BAD = {
 def test_what_is_no_body(gateway: Gateway, name: str) -> None:
     """What breaks HTTP or its encoding is the client's error, and is not logged."""
     request, message = BAD[name]
-    said = gateway.said()
+    log = gateway.log_text()
     client = Raw(gateway)
     client.push(request)
     answer = client.answer()
@@ -98,7 +98,7 @@ def test_what_is_no_body(gateway: Gateway, name: str) -> None:
     if message:
         assert code_of(answer.status) == "INVALID_ARG" and message in answer.status.msg
     client.rest()
-    assert gateway.said() == said
+    assert gateway.log_text() == log
 
 
 def test_a_body_that_ends_inside_its_gzip_stream(gateway: Gateway) -> None:
@@ -125,6 +125,6 @@ def test_a_client_that_leaves(
     gateway = start_gateway("--triton-grpc", behind.grpc, "--access-log")
     Raw(gateway, sent).close()
     assert gateway.infer("simple", SIMPLE, BODY).code == 200
-    until(lambda: '"SUCCESS"' in gateway.said())
-    lines = gateway.said().splitlines()
+    until(lambda: '"SUCCESS"' in gateway.log_text())
+    lines = gateway.log_text().splitlines()
     assert len(lines) <= 2 and all("POST /api/infer/simple" in line for line in lines)

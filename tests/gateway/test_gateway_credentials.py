@@ -100,8 +100,8 @@ def test_credentials_of_the_gateway(
             assert proxy.seen[method]["authorization"] == f"Bearer {SECRET}"
         gateway.call("Infer", simple(), SENT)
         assert proxy.seen["ModelInfer"]["authorization"] == "Bearer mine"
-        said = gateway.said()
-    assert SECRET not in said and "mine" not in said and len(said.splitlines()) == 3
+        log = gateway.log_text()
+    assert SECRET not in log and "mine" not in log and len(log.splitlines()) == 3
 
 
 def chain(identity: Any) -> tuple[bytes, bytes]:
@@ -174,4 +174,4 @@ def test_tls_of_clients(
     with pytest.raises(refusals, match="(?i)certificate required|reset|EOF|closed|broken pipe"):
         over_https(guarded.http, authority.roots)
     assert over_grpcs(guarded.grpc, authority.roots) == "UNAVAILABLE"
-    assert "Traceback" not in guarded.said()
+    assert "Traceback" not in guarded.log_text()

@@ -101,4 +101,4 @@ def test_giving_up(curl: Curl, behind: TritonServer, start_gateway: StartGateway
         assert curl(path, *options).returncode == 28
     until(lambda: curl.code("/api/health/live") == 200)
     assert curl.code("/api/infer/slow", *long) == 200  # longer than the one before
-    assert curl.gateway.said() == ""
+    assert curl.gateway.log_text() == ""

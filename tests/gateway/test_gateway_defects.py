@@ -43,7 +43,7 @@ NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
 def test_unusable_settings(
     surroundings: dict[str, str], variable: str, value: str, text: str
 ) -> None:
-    """A gateway does not start with a setting that it cannot use: one line tells which."""
+    """A gateway does not start with an unusable setting, and reports it in one line."""
     surroundings[f"TRITON_SHIM_{variable}"] = value
     done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *ANY_PORT)
     assert (done.returncode, done.stdout) == (1, "")
@@ -72,8 +72,8 @@ def test_what_fails_inside_is_internal(
     assert [code_of(status) for status in statuses] == ["INTERNAL"] * 6
     messages = {status.msg for status in statuses}
     assert messages == {"the gateway failed: ValueError: no token today"}
-    assert "a request failed inside the gateway" in gateway.said()
-    assert "ValueError: no token today" in gateway.said()
+    assert "a request failed inside the gateway" in gateway.log_text()
+    assert "ValueError: no token today" in gateway.log_text()
 
 
 @pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])

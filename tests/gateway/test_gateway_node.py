@@ -159,4 +159,4 @@ def test_http(seen: Any) -> None:
 
 def test_nothing_is_logged(seen: Any, own_gateway: Gateway) -> None:
     """Errors, cancelled streams and passed deadlines of clients are no lines of the log."""
-    assert seen and own_gateway.said() == ""
+    assert seen and own_gateway.log_text() == ""

@@ -91,7 +91,7 @@ def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> No
     gateway.get("/api/status/nope")
     gateway.call("Infer", simple())
     list(gateway.stream([simple(1), simple(2)]))
-    lines = [json.loads(line) for line in gateway.said().splitlines()]
+    lines = [json.loads(line) for line in gateway.log_text().splitlines()]
     assert [(line["call"], line["model"], line["code"]) for line in lines] == [
         ("Infer", "simple", "SUCCESS"),
         ("Status", "", "INVALID_ARG"),
@@ -104,4 +104,4 @@ def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> No
     assert lines[0]["peer"].startswith("127.0.0.1:")
     assert lines[-1]["peer"].startswith("ipv4:127.0.0.1:")
     assert all(0 < line["seconds"] < 60 for line in lines)
-    assert quiet.said() == ""
+    assert quiet.log_text() == ""

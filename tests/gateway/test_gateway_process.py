@@ -136,8 +136,8 @@ def test_no_triton(start_gateway: StartGateway) -> None:
 
 def warning_of(gateway: Gateway) -> str:
     """Wait for the line about a Triton that is not there."""
-    until(lambda: bool(gateway.said()))
-    (line,) = gateway.said().splitlines()
+    until(lambda: bool(gateway.log_text()))
+    (line,) = gateway.log_text().splitlines()
     assert "clients get UNAVAILABLE until one answers there" in line
     return line
 
@@ -147,7 +147,7 @@ def test_the_warning_at_the_start(behind: TritonServer, start_gateway: StartGate
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         gateway = start_gateway("--triton-grpc", address)
-        assert gateway.said() == ""  # it has not waited to find out
+        assert gateway.log_text() == ""  # it has not waited to find out
         line = warning_of(gateway)
     assert f"at {address} (gRPC): nothing came within 5 seconds" in line
     wrong = warning_of(start_gateway("--triton-grpc", behind.http))

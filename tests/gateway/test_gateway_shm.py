@@ -99,7 +99,7 @@ def test_cuda_register(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("place", [f"offset: {2**64 - 1} byte_size: 64", f"byte_size: {2**63}"])
 def test_numbers_that_no_region_has(gateway: Gateway, place: str) -> None:
-    """A part of a region that no signed 64-bit number can tell is refused as too large."""
+    """A part of a region beyond signed 64-bit numbers is refused as too large."""
     shm = f'shared_memory {{ name: "r" {place} }}'
     header = " ".join(f'input {{ name: "INPUT{n}" dims: 16 {shm} }}' for n in (0, 1))
     answer = gateway.infer("simple", f'batch_size: 1 {header} output {{ name: "OUTPUT0" }}', b"")

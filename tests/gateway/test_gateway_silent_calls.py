@@ -54,7 +54,7 @@ def test_silent_calls_stop_nothing(
         assert is_serving(gateway)
         assert [reply.meta_data.id for reply in gateway.stream([simple(1), simple(2)])] == [1, 2]
         assert gateway.figure("Threads") < MANY
-    assert gateway.said() == ""
+    assert gateway.log_text() == ""
 
 
 def test_health_does_not_wait_for_inference(

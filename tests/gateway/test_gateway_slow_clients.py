@@ -61,7 +61,7 @@ def test_a_body_that_stops_is_refused(
     answer = client.answer()
     assert (answer.code, code_of(answer.status)) == (408, "UNAVAILABLE")
     assert "--client-timeout" in answer.status.msg and answer.status.request_id > 0
-    assert client.rest() == b"" and gateway.said() == ""
+    assert client.rest() == b"" and gateway.log_text() == ""
 
 
 def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartGateway) -> None:
@@ -73,9 +73,9 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
     client = Raw(gateway, head(f"Content-Length: {size}", path=IDENTITY, header=header))
     client.send(bytes(size))
     assert answers(gateway)
-    until(lambda: "identity_fp32" in gateway.said())  # it has been answered, as far as possible
+    until(lambda: "identity_fp32" in gateway.log_text())  # it has been answered, as far as possible
     assert len(client.rest()) < size
-    assert "Traceback" not in gateway.said()
+    assert "Traceback" not in gateway.log_text()
 
 
 def test_more_connections_than_file_descriptors(
@@ -108,4 +108,4 @@ def test_a_client_that_leaves_before_the_answer(
             talk.end()
     gateway.call("Infer", slow(2, 1.5))  # longer than the rest of the first one
     assert answers(gateway)
-    assert gateway.said() == ""
+    assert gateway.log_text() == ""

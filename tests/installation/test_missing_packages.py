@@ -38,7 +38,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def made(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
+def environment_without(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
     """Return an environment with ours, without some packages; pip finds those in the index."""
     environment = Environment(folder / "environment", without)
     environment.variables = {"PIP_FIND_LINKS": str(index), "PIP_NO_INDEX": "1"}
@@ -70,7 +70,7 @@ def heal(environment: Environment, text: str) -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
     """Without one of them: no traceback, status 1, its name, and the command that installs it."""
-    environment = made(tmp_path, wheel, index, name)
+    environment = environment_without(tmp_path, wheel, index, name)
     result = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
     assert (result.returncode, result.stderr) == (1, "")
     assert f"WRONG  {name} is not installed. Install it:\n" in result.stdout
@@ -79,7 +79,7 @@ def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
 
 def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
     """Installed with --no-deps into an empty environment: all of them are named at once."""
-    environment = made(tmp_path, wheel, index, *NEEDED)
+    environment = environment_without(tmp_path, wheel, index, *NEEDED)
     result = environment.doctor()
     assert (result.returncode, result.stderr) == (1, "")
     text = result.stdout
@@ -97,7 +97,7 @@ def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
 )
 def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, says: str) -> None:
     """Importing one of them fails in whatever way: that, and what puts it in its place anew."""
-    environment = made(tmp_path, wheel, index, name)
+    environment = environment_without(tmp_path, wheel, index, name)
     fake(environment, name, metadata.version(name), code)
     result = environment.doctor()
     assert (result.returncode, result.stderr) == (1, "")
@@ -111,7 +111,7 @@ def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, 
 @pytest.mark.parametrize("name", ["numpy", "tritonclient"])
 def test_too_old(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
     """A version that is too old: which is needed, and what brings it."""
-    environment = made(tmp_path, wheel, index, name)
+    environment = environment_without(tmp_path, wheel, index, name)
     fake(environment, name, "1.2", "")
     text = environment.doctor().stdout
     assert f"{name} 1.2 is too old: >=" in text
@@ -122,7 +122,7 @@ def test_the_extras_of_tritonclient(tmp_path: Path, wheel: Path, index: Path) ->
     """tritonclient installed without [http], so that gevent's client is missing."""
     for name in ("geventhttpclient", "aiohttp"):
         distributions.repacked(name, index)
-    environment = made(tmp_path, wheel, index, "geventhttpclient")
+    environment = environment_without(tmp_path, wheel, index, "geventhttpclient")
     text = environment.doctor().stdout
     assert "importing it fails" in text
     assert not top_level("geventhttpclient") & {file.name for file in environment.site.iterdir()}
@@ -131,7 +131,7 @@ def test_the_extras_of_tritonclient(tmp_path: Path, wheel: Path, index: Path) ->
 
 def test_a_server_is_not_asked_without_them(tmp_path: Path, wheel: Path, index: Path) -> None:
     """--url: said to be left out, instead of failing on an import."""
-    environment = made(tmp_path, wheel, index, "numpy")
+    environment = environment_without(tmp_path, wheel, index, "numpy")
     words = ("-m", "tritonclient_shim", "doctor", "--url", "127.0.0.1:1")
     result = environment.run(environment.python, *words)
     assert (result.returncode, result.stderr) == (1, "")

@@ -91,12 +91,12 @@ def test_the_faq_has_the_error_that_plain_python_gives(tmp_path: Path, kind: str
     done = subprocess.run(
         [sys.executable, "old.py"], cwd=str(tmp_path), capture_output=True, text=True, timeout=60
     )
-    said = done.stderr.splitlines()[-1]
+    message = done.stderr.splitlines()[-1]
     guide = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
     titles = re.findall(r"^### `ModuleNotFoundError: No.*", guide, re.MULTILINE)
     (title,) = [title for title in titles if "tensorrtserver.api" in title]
     texts = title.split("`")[1::2]
-    assert any(text in said for text in texts), said
+    assert any(text in message for text in texts), message
 
 
 def test_run_names_the_script_itself(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class Runner(NamedTuple):
                 sys.executable,
                 *through,
                 script,
-                *(self._told(a, protocol) for a in program.arguments),
+                *(self._filled(a, protocol) for a in program.arguments),
             ],
             cwd=str(folder),
             env=self._variables(program, protocol, ROOT if needs_us else self.without),
@@ -54,11 +54,11 @@ class Runner(NamedTuple):
         return Ended(done.returncode, out, done.stderr)
 
     def _variables(self, program: Program, protocol: str, path: Path) -> dict[str, str]:
-        own = {name: self._told(value, protocol) for name, value in program.variables.items()}
+        own = {name: self._filled(value, protocol) for name, value in program.variables.items()}
         ours = {"PYTHONPATH": str(path), "TRITON_SHIM_WARNINGS": "off", "PYTHONHASHSEED": "0"}
         return {**os.environ, **ours, **own}
 
-    def _told(self, text: str, protocol: str) -> str:
+    def _filled(self, text: str, protocol: str) -> str:
         """Return what takes the places in an argument or variable."""
         return text.format(
             url=self.addresses[protocol],

@@ -1,4 +1,4 @@
-"""What the registry and scan say of migration is what the rules do."""
+"""The registry's and scan's claims about migration are those of the rules."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_uses_told_as_automatic_are_gone_afterwards() -> None:
         by_hand = Counter(row.entry.id for row in uses if not row.rewritable)
         after = sources.parsed(str(path), migrate(str(path), data, MigrateOptions("", True)).after)
         left = Counter(row.entry.id for row in scan(after))
-        for id in IMPORTS:  # an import stays with one of its names, and is told once for its file
+        for id in IMPORTS:  # an import stays with one of its names, reported once for its file
             by_hand[id], left[id] = bool(by_hand[id]), bool(left[id])
         assert +by_hand == +left, path

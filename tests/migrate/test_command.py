@@ -169,7 +169,7 @@ def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
 
 
 def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
-    """What is to be done at the first statement of a cell is told there once, not at each run."""
+    """Work at the first statement of a cell is noted there once, not at each run."""
     sources = ["from tensorrtserver.api import *\n", "ctx = InferContext(url, given, 'm')\n"]
     cells = [{"cell_type": "code", "metadata": {}, "source": [item]} for item in sources]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")

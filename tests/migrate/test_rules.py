@@ -94,13 +94,13 @@ def test_import_with_a_fallback() -> None:
 
 @pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('id')"])
 def test_status_of_which_more_is_read(read: str) -> None:
-    """A status stays where something is read of it that no server tells."""
+    """A status stays if something is read of it that no server returns."""
     source = f'{STAR}s = ServerStatusContext("u", 1).get_server_status()\nprint(s.{read})\n'
     assert "2:TS026" in todo(migrated(source))
 
 
 def test_one_comment_for_a_line() -> None:
-    """What prevents the rewriting of a use is told once, with all its ids."""
+    """The reason against rewriting a use is reported once, with all its ids."""
     source = f'{STAR}c = ServerHealthContext(*url, verbose=True, http_headers=["A: b"])\n'
     text = migrated(source).after.decode()
     assert text.count("# TODO(") == 1
@@ -233,7 +233,7 @@ _READ = 'print(len(s.shared_memory_region) if hasattr(s, "shared_memory_region")
 
 
 def test_asked_whether_it_has_regions() -> None:
-    """A program that asks whether a status has regions is told that it has."""
+    """A program that checks whether a status has regions gets True."""
     client = 'c = grpcclient.InferenceServerClient("u")\n'
     assert body(_CONTROL + _STATUS + _READ) == f"{client}s = shared_memory_status(c)\n{_READ}"
     assert todo(migrated(STAR + _CONTROL + _STATUS + _READ)) == []

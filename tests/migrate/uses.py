@@ -1,8 +1,8 @@
 """The ids expected of the legacy programs, line by line, as ``expected_uses.txt`` has them.
 
-A line of that file is ``LINE  IDS | text of the line``, below the name of the program's file; in a
+A line of that file is ``LINE IDS | text of the line``, below the name of the program's file; in a
 notebook ``CELL:LINE`` stands for the line. The text is there for whoever reviews the ids, and it
-tells when a program has been changed.
+shows when a program has changed.
 """
 
 from __future__ import annotations

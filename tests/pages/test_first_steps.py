@@ -1,4 +1,4 @@
-"""Quickstart and how-to pages: what they tell to type is typed, against a genuine server."""
+"""Quickstart and how-to pages: their commands are run against a genuine server."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def threads(gateway: Gateway) -> int:
 def logged(gateway: Gateway) -> list[str]:
     """Return the gateway's log. Older versions of protobuf write warnings there too."""
     own = ("Traceback", " tritonclient_shim.")
-    return [line for line in gateway.said().splitlines() if any(text in line for text in own)]
+    return [line for line in gateway.log_text().splitlines() if any(text in line for text in own)]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What type checkers make of programs of the old API: no false alarm, and more than ``Any``.
+"""Type checkers on programs of the old API: no false alarm, and more than ``Any``.
 
 mypy and pyright are in the environment ``check`` of tox, which runs this file.
 """
@@ -24,7 +24,7 @@ if find_spec("mypy") is None or find_spec("pyright") is None:
 
 
 def mypy(program: Path) -> dict[int, str]:
-    """mypy with its defaults, bodies of functions without annotations included."""
+    """Run mypy with its defaults, including functions without annotations."""
     options = ["--check-untyped-defs", "--follow-imports=silent", "--ignore-missing-imports"]
     done = run("mypy", "--config-file=", *options, program.name, folder=program.parent)
     result = re.findall(rf"^{program.name}:(\d+): error: (.*)$", done.stdout, re.M)
@@ -33,21 +33,21 @@ def mypy(program: Path) -> dict[int, str]:
 
 
 def pyright(program: Path) -> dict[int, str]:
-    """pyright with its defaults, as in an editor."""
+    """Run pyright with its defaults, as in an editor."""
     config = {"include": [program.name], "extraPaths": [str(ROOT)]}
     (program.parent / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
     done = run("pyright", "--outputjson", "--pythonpath", sys.executable, folder=program.parent)
     result = json.loads(done.stdout)
     assert result["summary"]["filesAnalyzed"] == 1
     return {
-        one["range"]["start"]["line"] + 1: one["message"]
-        for one in result["generalDiagnostics"]
-        if one["severity"] == "error"
+        item["range"]["start"]["line"] + 1: item["message"]
+        for item in result["generalDiagnostics"]
+        if item["severity"] == "error"
     }
 
 
 def run(module: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """``python -m module`` in a folder, where the packages of the checkout are found."""
+    """Run ``python -m module`` in a folder, with the checkout's packages."""
     return subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=str(folder),
@@ -59,19 +59,19 @@ def run(module: str, *arguments: str, folder: Path) -> subprocess.CompletedProce
 
 
 def program(name: str, folder: Path) -> Path:
-    """A copy of a program under the name of a Python file."""
+    """Return a copy of a program under the name of a Python file."""
     copy = folder / f"{name}.py"
     copy.write_text((HERE / f"{name}.txt").read_text("utf-8"), "utf-8")
     return copy
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda item: item.__name__)
 def test_no_false_alarm(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
-    """No form that v1 took is complained of."""
+    """Type checkers accept every form of a call that v1 took."""
     assert checker(program("legacy_forms", tmp_path)) == {}
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda item: item.__name__)
 def test_what_is_known(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
     """Results, ids and message fields have their types; arguments of other types are named."""
     source = program("known_types", tmp_path)

@@ -1,4 +1,4 @@
-"""A door in front of a server, whose connections a scenario can cut."""
+"""A relay to a server; a scenario cuts its connections."""
 
 import socket
 import threading
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 class Door:
-    """Forwards to the server, until told to cut what is connected; then again."""
+    """A relay that cuts its connections on request, and then forwards again."""
 
     def __init__(self, url):
         host, port = url.split("://")[-1].rsplit(":", 1)
