@@ -14,11 +14,11 @@ from tests import left_behind, lost_server
 from tests.lost_server import watched
 from tritonclient_shim.settings import sources
 
-# The assertions of the modules beside the tests say as much as those of the tests.
+# Failed assertions in the modules beside the tests show their values, too.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
 pytest.register_assert_rewrite(*(f"tests.{name}" for name in _FOLDERS))
 
-# The servers, and hosts that must not exist, are asked for directly whatever proxy there is.
+# Reach the servers, and hosts that must not exist, without a proxy.
 _DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), _DIRECTLY]))
 
@@ -37,21 +37,21 @@ def _left_out(*_arguments: Any, **_options: Any) -> Any:
     pytest.skip("needs a server, and TESTBED_WITHOUT_SERVER is set")
 
 
-# scripts/test sets it where no server can run: then whatever starts one is skipped.
+# scripts/test sets it where no server can run; then tests that start a server are skipped.
 if os.environ.get("TESTBED_WITHOUT_SERVER"):
     for kind in (TritonServer, PyTritonServer, MLServer, KServeServer):
         setattr(kind, "start", staticmethod(_left_out))  # noqa: B010  (mypy: a method)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the servers, and what the run leaves."""
+    """Register the plugins that watch the servers, and what the run leaves."""
     for plugin in (left_behind, lost_server):
         config.pluginmanager.register(plugin)
 
 
 @pytest.fixture(autouse=True)
 def default_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each test begin with nothing configured and without variables of ours or of proxies."""
+    """Begin each test without settings, and without variables of the package or of proxies."""
     for name in list(os.environ):
         if name.startswith("TRITON_SHIM_") or name in sources.PROXY_VARIABLES:
             monkeypatch.delenv(name)
@@ -97,6 +97,6 @@ def url(triton: TritonServer, protocol: int) -> str:
 
 @pytest.fixture(scope="session")
 def pytriton() -> Iterator[PyTritonServer]:
-    """Functions bound with PyTriton's ``Triton.bind``; see ``testbed/_pytriton_functions.py``."""
+    """Start a server of PyTriton; see ``testbed/_pytriton_functions.py`` for its functions."""
     with PyTritonServer.start() as server:
         yield server

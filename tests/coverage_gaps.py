@@ -1,10 +1,10 @@
-"""Compares what a measured run of the suite did not reach with the gaps that are listed.
+"""Compares the code that a measured run of the suite did not reach with the listed gaps.
 
     python -m tests.coverage_gaps REPORT [TABLE]
 
-REPORT is what ``coverage json`` writes. Whatever is missing in it must be listed in TABLE
-(``coverage_gaps.toml``) with its reason, and whatever is listed must be missing. A gap is known by
-its function and the text of its line, so that it stays the same gap when lines move.
+REPORT is what ``coverage json`` writes. Each gap in it must be listed in TABLE
+(``coverage_gaps.toml``) with its reason, and each listed gap must be in it. A function and the text
+of a line identify a gap, so that lines may move.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ try:
 except ImportError:  # before Python 3.11
     import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
 
-SHOWN = 100  # where a part of the suite was measured there are thousands
+SHOWN = 100  # a run of a part of the suite has thousands of gaps
 TABLE = Path(__file__).with_suffix(".toml")
 
 
 class Gap(NamedTuple):
-    """A line that was not reached, or from which one of the ways on was not taken."""
+    """A line that was not reached, or that has a branch that was not taken."""
 
     file: str
     function: str  # qualified; empty for the lines outside of every function
@@ -36,7 +36,7 @@ class Gap(NamedTuple):
 
 
 def missing(report: Mapping[str, Any]) -> Counter[Gap]:
-    """Return what a report says was not reached. Read the files that the report names."""
+    """Return the gaps of a report. Read the files that the report names."""
     return Counter(
         gap
         for file, result in report["files"].items()
@@ -45,7 +45,7 @@ def missing(report: Mapping[str, Any]) -> Counter[Gap]:
 
 
 def _of_file(file: str, functions: Mapping[str, Any]) -> Iterator[Gap]:
-    """Yield a branch whose other end was not reached is named once, by that end."""
+    """Yield the gaps of a file, without branches to unreached lines."""
     lines = Path(file).read_text("utf-8").splitlines()
     unreached = {number for result in functions.values() for number in result["missing_lines"]}
     for function, result in functions.items():
@@ -64,7 +64,7 @@ def listed(table: Path) -> Counter[Gap]:
 
 
 def main(report: str, table: str = str(TABLE)) -> int:
-    """Print the differences → exit status."""
+    """Print the differences, and return the exit status."""
     result = missing(json.loads(Path(report).read_text("utf-8")))
     known = listed(Path(table))
     for title, gaps in {

@@ -1,4 +1,4 @@
-"""A gRPC server that answers ServerLive and remembers what came with each call."""
+"""A gRPC server that answers ServerLive, and records the metadata of each call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIVE = b"\x08\x01"  # ServerLiveResponse(live=True)
 
 
 class Listener(grpc.GenericRpcHandler):
-    """``address``, and ``calls``: the metadata and the remaining time of every call."""
+    """A server at ``address``; ``calls`` has the metadata and the remaining time of each call."""
 
     def __init__(self, credentials: Any = None) -> None:
         self.calls: list[tuple[dict[str, str], float | None]] = []
@@ -41,7 +41,7 @@ class Listener(grpc.GenericRpcHandler):
         self._server.stop(None)
 
     def service(self, details: Any) -> Any:
-        """Every method gives the same answer."""
+        """Return the handler of a method: streams are empty, other methods answer ServerLive."""
         if details.method.endswith("Stream" + "Infer"):
             return grpc.stream_stream_rpc_method_handler(self._stream)
         return grpc.unary_unary_rpc_method_handler(self._unary)

@@ -1,7 +1,7 @@
-"""A plugin of pytest that fails a run after which shared memory or a process is left.
+"""A pytest plugin that fails a run if it leaves shared memory or a process.
 
 Every process of a run inherits a variable with the name of the run. An object in /dev/shm counts as
-left when it is new and no process uses it: servers of others may run beside the tests.
+left when it is new and no process uses it. Servers of other users may run beside the tests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Run:
         self._before = set(os.listdir(_MEMORY))
 
     def left(self) -> list[str]:
-        """Return what the run has left, after the moment that a process may take to end."""
+        """Return what the run has left. Give its processes some seconds to end."""
         deadline = time.monotonic() + _PATIENCE
         while (left := [*self._processes(), *self._objects()]) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -81,7 +81,7 @@ _runs: list[_Run] = []
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Note what is there, unless this is a worker of the process that watches."""
+    """Record what is present before the run, but not in a worker: its parent watches."""
     if not hasattr(session.config, "workerinput"):
         _runs.append(_Run(session))
 

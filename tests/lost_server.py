@@ -1,7 +1,7 @@
-"""The server of the whole run is started again when it has ended, and the test with it.
+"""Restarts the server of the whole run when a signal has ended it, and repeats the test.
 
-Triton 2.51 can end with signal 11 (docs/v2-mapping.md §10). Without this, all tests that come after
-would fail with it. Nothing is run again for another reason, and a warning reports it.
+Triton 2.51 can end with signal 11 (docs/v2-mapping.md §10). Without a restart all later tests
+would fail. No test is repeated for another reason, and a warning reports each restart.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from _pytest.runner import runtestprotocol
 from testbed import TritonServer
 
 _LOG_LINES = 30
-_PATIENCE = 10.0  # seconds for a process that has been hit to be gone
+_PATIENCE = 10.0  # seconds that a process may take to end after a signal
 _watched: list[TritonServer] = []
 
 
 @contextmanager
 def watched(server: TritonServer) -> Iterator[TritonServer]:
-    """Start this server again whenever it has ended during a test."""
+    """Restart this server whenever a signal has ended it during a test."""
     _watched.append(server)
     try:
         yield server
@@ -32,8 +32,8 @@ def watched(server: TritonServer) -> Iterator[TritonServer]:
 
 
 def is_alive(server: TritonServer) -> bool:
-    """True if a server answers: a process that is just dying accepts connections, too."""
-    time.sleep(1.0)  # for a process that has just been hit
+    """True if a server answers. A dying process may still accept connections."""
+    time.sleep(1.0)  # a process may need this time to end after a signal
     try:
         urllib.request.urlopen(f"http://{server.http}/v2/health/live", timeout=10).close()
     except OSError:
@@ -42,7 +42,7 @@ def is_alive(server: TritonServer) -> bool:
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run a test; once more if the server has ended in it."""
+    """Run a test; run it once more if a signal has ended the server."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     if any(report.failed for report in reports) and _replaced(item):
@@ -54,7 +54,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _replaced(item: pytest.Item) -> bool:
-    """Start each server again that a signal has ended → whether there was one."""
+    """Restart each server that a signal has ended. Return True if there was one."""
     lost = [server for server in _watched if not is_alive(server) and _signal(server)]
     for server in lost:
         end = "\n".join(server.log.splitlines()[-_LOG_LINES:])
@@ -68,7 +68,7 @@ def _replaced(item: pytest.Item) -> bool:
 
 
 def _signal(server: TritonServer) -> int:
-    """Return the signal that has ended a server; 0 if it runs, or has ended by itself."""
+    """Return the signal that has ended a server; 0 if it runs, or has ended without a signal."""
     deadline = time.monotonic() + _PATIENCE
     while server.running and time.monotonic() < deadline:
         time.sleep(0.1)

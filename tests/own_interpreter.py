@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 
 
 class Ended(NamedTuple):
-    """What a program came to."""
+    """The exit status and the output of a program that has ended."""
 
     status: int
     stdout: str

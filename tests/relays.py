@@ -14,7 +14,7 @@ class Relay:
 
     With ``context`` it speaks TLS to the client and none to the server. With ``is_proxy`` the
     target is what the client names in CONNECT, kept in ``asked``. While ``flows`` is cleared
-    every connection is silent: it is open and accepted, and nothing comes through. While
+    every connection is silent: it is open and accepted, and nothing passes. While
     ``replies`` is cleared, what the server sends waits. After `shut` new connections are refused,
     until `open`.
     """
@@ -52,7 +52,7 @@ class Relay:
         return self._place[1]
 
     def open(self) -> None:
-        """Accept connections, on the port of before."""
+        """Accept connections, on the same port as before."""
         self._listener = socket.create_server(self._place)
         self._place = self._listener.getsockname()[:2]
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
@@ -63,7 +63,7 @@ class Relay:
         self.cut()
 
     def when_sent(self, text: bytes, action: Callable[[], None]) -> None:
-        """Call ``action`` once, after bytes with ``text`` were passed and before their reply is."""
+        """Call ``action`` once, after bytes with ``text`` have passed, before their reply."""
         self._awaited = (text, action)
 
     def _act(self, action: Callable[[], None]) -> None:
@@ -118,7 +118,7 @@ class Relay:
         return head.split(b" ")[1].decode()
 
     def passed(self, data: bytes) -> bytes:
-        """Return the bytes to send on in place of these, from either side; may wait."""
+        """Return the bytes to send on for received bytes, from either side. May wait."""
         self.flows.wait()
         return data
 

@@ -1,4 +1,4 @@
-"""A gRPC server whose ModelStreamInfer answers as a test says, down to the bytes."""
+"""A gRPC server whose ModelStreamInfer sends the bytes that a test chooses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reply(request_id: str, value: bytes = b"\0\0\0\0", version: str = "1") -> by
 
 
 class StreamServer(grpc.GenericRpcHandler):
-    """Serves ``slow``: its configuration, and streams of it, each request with ``answers``.
+    """Serves the configuration of ``slow``, and streams, whose requests ``answers`` answers.
 
     ``streams`` is the number of streams, ``requests`` lists the requests of all streams.
     """
@@ -50,7 +50,7 @@ class StreamServer(grpc.GenericRpcHandler):
         self._server.stop(None)
 
     def service(self, details: Any) -> Any:
-        """Return what answers a method."""
+        """Return the handler of a method."""
         if details.method.endswith("ModelStreamInfer"):
             return grpc.stream_stream_rpc_method_handler(
                 self._stream, pb.ModelInferRequest.FromString, bytes

@@ -1,7 +1,7 @@
-"""The other servers of the Open Inference Protocol.
+"""Servers of the Open Inference Protocol other than Triton.
 
-They are installed by ``scripts/test --env open-servers`` and ``scripts/test --all``. Where they are
-not, their tests are skipped and say what installs them.
+``scripts/test --env open-servers`` and ``scripts/test --all`` install them. Without a server its
+tests are skipped, and the reason names what installs it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from testbed.open_environment import KSERVE, MLSERVER, Recipe, reason_to_skip
 from testbed.process import RunningServer
 
 
-def _wanted(recipe: Recipe) -> None:
+def _skip_unless_installed(recipe: Recipe) -> None:
     reason = reason_to_skip(recipe)
     if reason:
         pytest.skip(reason)
@@ -23,28 +23,28 @@ def _wanted(recipe: Recipe) -> None:
 
 @pytest.fixture(scope="session")
 def mlserver() -> Iterator[MLServer]:
-    """MLServer with every model of the table, and the trained ones of scikit-learn and XGBoost."""
-    _wanted(MLSERVER)
+    """Start MLServer with every model of the table, and trained models of two libraries."""
+    _skip_unless_installed(MLSERVER)
     with MLServer.start() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def kserve() -> Iterator[KServeServer]:
-    """KServe's model server with every model of the table."""
-    _wanted(KSERVE)
+    """Start KServe's model server with every model of the table."""
+    _skip_unless_installed(KSERVE)
     with KServeServer.start() as server:
         yield server
 
 
 @pytest.fixture(params=["mlserver", "kserve"])
 def open_server(request: pytest.FixtureRequest) -> RunningServer:
-    """One of these servers after the other."""
+    """Return MLServer, then KServe's server."""
     server: RunningServer = request.getfixturevalue(request.param)
     return server
 
 
 @pytest.fixture
 def open_url(open_server: RunningServer, protocol: int) -> str:
-    """Its address for the protocol."""
+    """Return the server's address for the protocol."""
     return open_server.url(protocol)

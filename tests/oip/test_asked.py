@@ -25,13 +25,13 @@ def path_of(request: bytes) -> str:
 
 
 def answering(answers: dict[str, bytes]) -> ScriptedServer:
-    """Return a server that answers by path, and with an HTML page where it has no answer."""
+    """Return a server that answers by path, and other paths with an HTML page."""
     page = http(404, b"<html>not found</html>")
     return ScriptedServer(lambda request: answers.get(path_of(request), page))
 
 
-def told(**members: Any) -> bytes:
-    """Return an answer with a JSON object."""
+def json_reply(**members: Any) -> bytes:
+    """Return a reply with a JSON object."""
     return http(200, json.dumps(members).encode())
 
 
@@ -39,11 +39,14 @@ def told(**members: Any) -> bytes:
     ("answers", "message"),
     [
         (
-            {CONFIG: UNKNOWN, SERVER: told(name="triton", extensions=["model_configuration"])},
+            {
+                CONFIG: UNKNOWN,
+                SERVER: json_reply(name="triton", extensions=["model_configuration"]),
+            },
             "no status available for unknown model 'm'",
         ),
         (
-            {SERVER: told(name="triton", extensions=["model_configuration"])},
+            {SERVER: json_reply(name="triton", extensions=["model_configuration"])},
             "status request did not return status",
         ),
         ({}, "status request did not return status"),
@@ -51,7 +54,7 @@ def told(**members: Any) -> bytes:
     ids=["unknown to Triton", "a proxy before Triton", "no server of the protocol"],
 )
 def test_no_metadata_are_asked_for(answers: dict[str, bytes], message: str) -> None:
-    """A server with configurations, or of another protocol, is refused as it was before."""
+    """A server with configurations, or of another protocol, is not asked for model metadata."""
     with answering(answers) as server:
         with pytest.raises(InferenceServerException) as caught:
             InferContext(server.address, ProtocolType.HTTP, "m")
@@ -71,14 +74,14 @@ def test_no_metadata_are_asked_for(answers: dict[str, bytes], message: str) -> N
     ids=["FastAPI", "405", "501", "404", "400"],
 )
 def test_metadata_in_place_of_a_configuration(refusal: bytes) -> None:
-    """However a server says that it has no such call, the model is served from its metadata."""
+    """A model is served from its metadata after any reply that refuses the configuration."""
     tensor = {"name": "x", "datatype": "INT8", "shape": [-1, 2]}
     output = {"name": "y", "datatype": "INT8", "shape": [1, 2], "data": [3, 4]}
     answers = {
         CONFIG: refusal,
-        SERVER: told(name="other"),
-        MODEL: told(name="m", inputs=[tensor]),
-        f"{MODEL}/infer": told(model_name="m", outputs=[output]),
+        SERVER: json_reply(name="other"),
+        MODEL: json_reply(name="m", inputs=[tensor]),
+        f"{MODEL}/infer": json_reply(model_name="m", outputs=[output]),
     }
     with answering(answers) as server:
         context = InferContext(server.address, ProtocolType.HTTP, "m")
@@ -98,8 +101,12 @@ def test_metadata_in_place_of_a_configuration(refusal: bytes) -> None:
     ],
 )
 def test_refusals_of_a_framework(answer: bytes, message: str) -> None:
-    """What a server's HTTP framework says of a request reaches the caller."""
-    answers = {SERVER: told(name="other"), MODEL: told(name="m"), f"{MODEL}/infer": answer}
+    """The caller gets the error text of a server's HTTP framework."""
+    answers = {
+        SERVER: json_reply(name="other"),
+        MODEL: json_reply(name="m"),
+        f"{MODEL}/infer": answer,
+    }
     with answering(answers) as server:
         context = InferContext(server.address, ProtocolType.HTTP, "m")
         with pytest.raises(InferenceServerException) as caught:
@@ -110,12 +117,14 @@ def test_refusals_of_a_framework(answer: bytes, message: str) -> None:
 
 
 def test_version_that_is_not_obeyed() -> None:
-    """An answer of another version than was asked for is refused."""
+    """A reply from another version than the requested version is an error."""
     output = {"name": "y", "datatype": "INT8", "shape": [1, 1], "data": [3]}
     answers = {
-        SERVER: told(name="other"),
-        MODEL: told(name="m"),
-        f"{MODEL}/versions/2/infer": told(model_name="m", model_version="1", outputs=[output]),
+        SERVER: json_reply(name="other"),
+        MODEL: json_reply(name="m"),
+        f"{MODEL}/versions/2/infer": json_reply(
+            model_name="m", model_version="1", outputs=[output]
+        ),
     }
     with answering(answers) as server:
         context = InferContext(server.address, ProtocolType.HTTP, "m", 2)

@@ -37,7 +37,7 @@ VALUES = {
 
 
 def values(datatype: str) -> Any:
-    """Three values, the extreme ones among them."""
+    """Return three values of a datatype, extreme values among them."""
     if datatype in VALUES:
         return VALUES[datatype]
     limits = np.iinfo(datatype.lower())
@@ -45,7 +45,7 @@ def values(datatype: str) -> Any:
 
 
 def run(url: str, protocol: int, model: str, *arguments: Any, **scalars: Any) -> Any:
-    """One ``run`` in a context of its own."""
+    """Call ``run`` in a new context, and return its result."""
     context = InferContext(url, ProtocolType(protocol), model)
     try:
         return context.run(*arguments, **scalars)
@@ -55,7 +55,7 @@ def run(url: str, protocol: int, model: str, *arguments: Any, **scalars: Any) ->
 
 @pytest.mark.parametrize("datatype", DATATYPES)
 def test_identity_of_each_datatype(open_url: str, protocol: int, datatype: str) -> None:
-    """Finite values of every datatype are exact both ways, the extreme ones, too."""
+    """Finite values of every datatype, also extreme values, arrive exactly both ways."""
     sent = values(datatype)[0]
     model = f"identity_{datatype.lower()}"
     (received,) = run(open_url, protocol, model, {"INPUT0": [sent]}, {"OUTPUT0": RAW})["OUTPUT0"]
@@ -66,7 +66,7 @@ def test_identity_of_each_datatype(open_url: str, protocol: int, datatype: str) 
 
 
 def test_batches_of_several_inputs_and_outputs(open_url: str, protocol: int) -> None:
-    """One array per batch entry in, one per entry out; classes are computed here."""
+    """Inputs and outputs have one array per batch entry; the facade computes classes."""
     rows = [np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32)[::-1].copy()]
     inputs = {"INPUT0": rows, "INPUT1": [rows[0], rows[0]]}
     result = run(open_url, protocol, "simple", inputs, {"OUTPUT0": RAW, "OUTPUT1": (CLASS, 1)}, 2)
@@ -75,7 +75,7 @@ def test_batches_of_several_inputs_and_outputs(open_url: str, protocol: int) -> 
 
 
 def test_four_datatypes_at_once(open_url: str, protocol: int) -> None:
-    """Numbers, flags and texts in one request; outputs come in the order asked for."""
+    """A request may mix numbers, flags and texts; outputs have the order of the request."""
     inputs = {
         "WHOLE": [np.array([2**53 + 1])],
         "REAL": [np.array([0.1, 0.2, 0.3])],
@@ -101,7 +101,7 @@ def test_model_without_a_batch_dimension(open_url: str, protocol: int) -> None:
 
 
 def test_undeclared_model(open_url: str, protocol: int) -> None:
-    """A model that declares nothing takes the types of the arrays, one of them per batch entry."""
+    """A model that declares nothing takes the arrays' types, with one array per batch entry."""
     inputs = {"x": [np.array([[1.5], [2.5]])] * 3, "s": [np.array([["a"]], object)] * 3}
     result = run(open_url, protocol, "undeclared", inputs, {"x": RAW, "s": RAW}, 3)
     np.testing.assert_array_equal(result["x"], [[[1.5], [2.5]]] * 3)
@@ -110,7 +110,7 @@ def test_undeclared_model(open_url: str, protocol: int) -> None:
 
 
 def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
-    """Arrays of several types are no tensor: nobody could say which type was meant."""
+    """Arrays of several types for one undeclared input are an error."""
     arrays = [np.zeros(1, np.float32), np.zeros(1, np.int32)]
     with pytest.raises(InferenceServerException, match="arrays are of type float32, int32"):
         run(open_url, protocol, "undeclared", {"x": arrays}, {"x": RAW}, 2)
@@ -118,14 +118,14 @@ def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("model", ["iris", "iris_declared", "iris_boosted"])
 def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
-    """scikit-learn and XGBoost tell three flowers apart."""
+    """Models of scikit-learn and XGBoost classify three flowers."""
     url = mlserver.url(protocol)
     result = run(url, protocol, model, {"values": FLOWERS}, {"predict": RAW}, 3)
     assert [item.tolist() for item in result["predict"]] == [[0], [1], [2]]
 
 
 def test_probabilities_as_classes(mlserver: MLServer, protocol: int) -> None:
-    """What has to be asked for comes, ordered by score; labels are empty without a file."""
+    """Classes of ``predict_proba`` are ordered by score; labels are empty without a file."""
     url = mlserver.url(protocol)
     outputs = {"predict": RAW, "predict_proba": (CLASS, 2)}
     result = run(url, protocol, "iris", {"values": FLOWERS}, outputs, 3)
@@ -134,18 +134,18 @@ def test_probabilities_as_classes(mlserver: MLServer, protocol: int) -> None:
 
 
 def test_nan(open_server: RunningServer, protocol: int) -> None:
-    """NaN comes back as NaN, or the answer is refused where JSON may have meant an infinity."""
+    """NaN arrives as NaN; a JSON null, which may mean an infinity, is an error."""
     url, sent = open_server.url(protocol), np.array([np.nan, 1.0], np.float32)
-    asked = url, protocol, "identity_fp32", {"INPUT0": [sent]}, {"OUTPUT0": RAW}
+    arguments = url, protocol, "identity_fp32", {"INPUT0": [sent]}, {"OUTPUT0": RAW}
     if protocol == 0 and isinstance(open_server, MLServer):
         with pytest.raises(InferenceServerException, match="null, by which .* an infinity too"):
-            run(*asked)
+            run(*arguments)
     else:
-        np.testing.assert_array_equal(run(*asked)["OUTPUT0"], [sent])
+        np.testing.assert_array_equal(run(*arguments)["OUTPUT0"], [sent])
 
 
 def test_missing_values(mlserver: MLServer, protocol: int) -> None:
-    """XGBoost's missing values arrive over JSON as over gRPC."""
+    """XGBoost's missing values arrive over JSON and over gRPC."""
     flowers = [np.array([np.nan, 3.5, 1.4, 0.2]), np.array([6.5, np.nan, 5.8, np.nan])]
     url = mlserver.url(protocol)
     result = run(url, protocol, "iris_boosted", {"values": flowers}, {"predict": RAW}, 2)
@@ -160,7 +160,7 @@ def test_missing_values(mlserver: MLServer, protocol: int) -> None:
     ],
 )
 def test_what_json_cannot_carry(mlserver: MLServer, model: str, value: Any, message: str) -> None:
-    """It is refused before it is sent, and arrives over gRPC, which the message advises."""
+    """A value that JSON cannot carry is an error that advises gRPC; over gRPC it arrives."""
     with pytest.raises(InferenceServerException, match=f"{message}.*: send it over gRPC"):
         run(mlserver.http, 0, model, {"INPUT0": [value]}, {"OUTPUT0": RAW})
     result = run(mlserver.grpc, 1, model, {"INPUT0": [value]}, {"OUTPUT0": RAW})
@@ -169,14 +169,14 @@ def test_what_json_cannot_carry(mlserver: MLServer, model: str, value: Any, mess
 
 @pytest.mark.parametrize("name", ["nope", "no such model", "a/b", "%41", "ü"])
 def test_unknown_model(open_url: str, protocol: int, name: str) -> None:
-    """It is told in v1's words when the context is made, whatever characters its name has."""
+    """A context for an unknown model raises v1's error, whatever characters the name has."""
     with pytest.raises(InferenceServerException) as caught:
         InferContext(open_url, ProtocolType(protocol), name)
     assert caught.value.message() == f"no status available for unknown model '{name}'"
 
 
 def test_refusal_of_the_model(open_server: RunningServer, protocol: int) -> None:
-    """The server's words are kept, its id and a request id with them."""
+    """The error has the server's text and the server's id."""
     url = open_server.url(protocol)
     with pytest.raises(InferenceServerException) as caught:
         run(url, protocol, "failing", {"INPUT0": [np.ones(1, np.float32)]}, {"OUTPUT0": RAW})
@@ -188,7 +188,7 @@ def test_refusal_of_the_model(open_server: RunningServer, protocol: int) -> None
 
 
 def test_asynchronous_requests(open_url: str, protocol: int) -> None:
-    """Futures and callbacks, as on Triton."""
+    """Results of ``async_run`` arrive as on Triton."""
     context = InferContext(open_url, ProtocolType(protocol), "undeclared")
     sent = [np.full(2, number, np.int16) for number in range(8)]
     ids = [context.async_run({"x": [item]}, {"x": RAW}) for item in sent]
@@ -198,7 +198,7 @@ def test_asynchronous_requests(open_url: str, protocol: int) -> None:
 
 
 def test_versions(open_server: RunningServer, protocol: int) -> None:
-    """MLServer obeys the version; KServe would not, so a context for one is refused."""
+    """MLServer serves the version; on KServe, which has none, a context with a version fails."""
     url, kind = open_server.url(protocol), ProtocolType(protocol)
     if isinstance(open_server, KServeServer):
         with pytest.raises(InferenceServerException, match="has no model versions"):
@@ -212,7 +212,7 @@ def test_versions(open_server: RunningServer, protocol: int) -> None:
 
 
 def test_sequences_are_refused(open_url: str, protocol: int) -> None:
-    """These servers ignore sequences, so a context, or a request, of one is refused."""
+    """A context or a request of a sequence is refused, because these servers ignore sequences."""
     kind = ProtocolType(protocol)
     with pytest.raises(InferenceServerException, match="correlation_id=5 .*extension sequence"):
         InferContext(open_url, kind, "classify", correlation_id=5)
@@ -220,19 +220,21 @@ def test_sequences_are_refused(open_url: str, protocol: int) -> None:
     for scalars in ({"corr_id": 5}, {"flags": 1}):
         with pytest.raises(InferenceServerException, match="extension sequence.*leave|pass flags"):
             run(open_url, protocol, "classify", inputs, outputs, **scalars)
-    run(open_url, protocol, "classify", inputs, outputs, flags=0, corr_id=0)  # as it advises
+    run(
+        open_url, protocol, "classify", inputs, outputs, flags=0, corr_id=0
+    )  # as the message advises
 
 
 @pytest.mark.parametrize("scalars", [{"flags": 1}, {"corr_id": 5}])
 def test_sequences_are_refused_later(open_url: str, protocol: int, scalars: dict[str, int]) -> None:
-    """A context that has served requests refuses one of a sequence like the first."""
+    """A context that has served requests still refuses a request of a sequence."""
     context = InferContext(open_url, ProtocolType(protocol), "classify")
     inputs, outputs = {"INPUT": [np.zeros(10, np.float32)]}, {"OUTPUT": RAW}
     for _ in range(2):
         context.run(inputs, outputs)
     with pytest.raises(InferenceServerException, match="extension sequence"):
         context.run(inputs, outputs, **scalars)
-    context.run(inputs, outputs)  # as it advises
+    context.run(inputs, outputs)  # as the message advises
     request = context.async_run(inputs, outputs, **scalars)
     with pytest.raises(InferenceServerException, match="extension sequence"):
         context.get_async_run_results(request)
@@ -240,13 +242,13 @@ def test_sequences_are_refused_later(open_url: str, protocol: int, scalars: dict
 
 
 def test_streams_are_refused(open_server: RunningServer) -> None:
-    """A streaming context is refused when it is made: no answer would come."""
+    """A streaming context is refused when it is made: its requests would get no reply."""
     with pytest.raises(InferenceServerException, match="streaming=True .*: leave streaming out"):
         InferContext(open_server.grpc, ProtocolType.GRPC, "classify", streaming=True)
 
 
 def test_status_of_a_model(open_url: str, protocol: int) -> None:
-    """Its configuration says what the metadata say; the batch size is unlimited."""
+    """The configuration has the tensors of the metadata, and the largest batch size."""
     context = ServerStatusContext(open_url, ProtocolType(protocol), "simple")
     status = context.get_server_status()
     config = status.model_status["simple"].config
@@ -256,14 +258,14 @@ def test_status_of_a_model(open_url: str, protocol: int) -> None:
     ]
     assert config.max_batch_size == 2**31 - 1
     assert {
-        statu.ready_state for statu in status.model_status["simple"].version_status.values()
+        version.ready_state for version in status.model_status["simple"].version_status.values()
     } == {1}
     with pytest.raises(InferenceServerException, match="no status available for unknown model"):
         ServerStatusContext(open_url, ProtocolType(protocol), "nope").get_server_status()
 
 
 def test_status_and_index_of_all_models(open_server: RunningServer, protocol: int) -> None:
-    """Every model that the server lists; KServe lists none over gRPC, which the index says."""
+    """Status and index name all models; KServe lists none over gRPC, and its index fails."""
     url, kind = open_server.url(protocol), ProtocolType(protocol)
     status = ServerStatusContext(url, kind).get_server_status()
     index = ModelRepositoryContext(url, kind)
@@ -277,13 +279,13 @@ def test_status_and_index_of_all_models(open_server: RunningServer, protocol: in
 
 
 def test_health(open_url: str, protocol: int) -> None:
-    """Live and ready."""
+    """A running server is live and ready."""
     context = ServerHealthContext(open_url, ProtocolType(protocol))
     assert (context.is_live(), context.is_ready()) == (True, True)
 
 
 def test_load_and_unload(mlserver: MLServer, protocol: int) -> None:
-    """MLServer loads and unloads; a context for the unloaded model cannot be made."""
+    """MLServer loads and unloads; a context for an unloaded model is an error."""
     url, kind = mlserver.url(protocol), ProtocolType(protocol)
     control = ModelControlContext(url, kind)
     control.unload("petal")
@@ -298,7 +300,7 @@ def test_load_and_unload(mlserver: MLServer, protocol: int) -> None:
 
 
 def test_unload_names_the_model_to_kserve(kserve: KServeServer, protocol: int) -> None:
-    """KServe's gRPC has the name in another field than Triton's; it arrives all the same."""
+    """KServe gets the model's name, also over gRPC, where its field differs from Triton's."""
     control = ModelControlContext(kserve.url(protocol), ProtocolType(protocol))
     with pytest.raises(InferenceServerException, match="Model with name nope does not exist"):
         control.unload("nope")

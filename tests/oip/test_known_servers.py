@@ -1,4 +1,4 @@
-"""What is known of a server without model configurations is shared by all contexts on it."""
+"""Contexts on a server without model configurations share the known facts of the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.relays import Relay
 
 ROW = np.arange(16, dtype=np.int32)
 BOTH = {"INPUT0": [ROW], "INPUT1": [ROW]}
-#: Refused configuration, metadata of the server, metadata of the model.
+#: Requests for a context; UNKNOWN: configuration, metadata of the server and of the model.
 UNKNOWN, KNOWN = 3, 1
 _PREFACE = 24  # bytes before the first frame of HTTP/2
 _HEADERS = 1
@@ -41,7 +41,7 @@ class _Counted:
         self._http2 = False
 
     def recv(self, size: int) -> bytes:
-        """Return the next bytes, after the requests that begin in them have been counted."""
+        """Count the requests that begin in the next bytes, and return the bytes."""
         data: bytes = self._source.recv(size)
         if data.startswith((b"GET ", b"POST ")):
             self._relay.requests += 1
@@ -64,54 +64,58 @@ class _Counted:
 @pytest.fixture
 def relay() -> Iterator[CountingRelay]:
     """Yield an address behind which the server changes."""
-    one = CountingRelay("127.0.0.1:1")
-    with one:
-        yield one
+    counting = CountingRelay("127.0.0.1:1")
+    with counting:
+        yield counting
 
 
-def made(relay: CountingRelay, protocol: int, name: str = "simple", **more: Any) -> Any:
-    """Return a context, and how many requests it took to make it."""
+def new_context(relay: CountingRelay, protocol: int, name: str = "simple", **more: Any) -> Any:
+    """Return a new context, and the number of requests that it cost."""
     before = relay.requests
     context = InferContext(relay.address, ProtocolType(protocol), name, **more)
     return context, relay.requests - before
 
 
-def made_at_last(relay: CountingRelay, protocol: int, **more: Any) -> Any:
-    """Return the same after the connection has been cut, which over gRPC one call may notice."""
+def new_context_after_cut(relay: CountingRelay, protocol: int, **more: Any) -> Any:
+    """Make a context after a cut; over gRPC the first attempt may meet the broken connection."""
     try:
-        return made(relay, protocol, **more)
+        return new_context(relay, protocol, **more)
     except InferenceServerException as broken:
         if "GRPC client failed" not in str(broken):
             raise
-    return made(relay, protocol, **more)
+    return new_context(relay, protocol, **more)
 
 
 def test_contexts_cost_one_request(
     relay: CountingRelay, open_server: RunningServer, protocol: int
 ) -> None:
-    """The first context finds out about the server, the next ask for their model alone."""
+    """The first context asks for the server's metadata, later contexts for their model alone."""
     relay.lead_to(open_server.url(protocol))
-    made_ones = [made(relay, protocol), made(relay, protocol), made(relay, protocol, "classify")]
-    assert [asked for _, asked in made_ones] == [UNKNOWN, KNOWN, KNOWN]
-    assert made_ones[1][0].run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist() == [*range(0, 32, 2)]
+    contexts = [
+        new_context(relay, protocol),
+        new_context(relay, protocol),
+        new_context(relay, protocol, "classify"),
+    ]
+    assert [count for _, count in contexts] == [UNKNOWN, KNOWN, KNOWN]
+    assert contexts[1][0].run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist() == [*range(0, 32, 2)]
     relay.cut()
-    again, asked = made_at_last(relay, protocol)
-    assert asked == UNKNOWN
-    for context in (again, *(one for one, _ in made_ones)):
+    again, requests = new_context_after_cut(relay, protocol)
+    assert requests == UNKNOWN
+    for context in (again, *(context for context, _ in contexts)):
         context.close()
 
 
 def test_models_that_are_not_there(
     relay: CountingRelay, open_server: RunningServer, protocol: int
 ) -> None:
-    """An unknown model is refused as it is when nothing is known of the server."""
+    """An unknown model is the same error before and after the server is known."""
     relay.lead_to(open_server.url(protocol))
     text = []
     for _ in range(2):
         with pytest.raises(InferenceServerException) as caught:
-            made(relay, protocol, "nope")
+            new_context(relay, protocol, "nope")
         text.append(caught.value.message())
-        first, _ = made(relay, protocol)
+        first, _ = new_context(relay, protocol)
     assert text == ["no status available for unknown model 'nope'"] * 2
     first.close()
 
@@ -119,13 +123,13 @@ def test_models_that_are_not_there(
 def test_triton_in_the_place_of_another(
     relay: CountingRelay, open_server: RunningServer, triton: TritonServer, protocol: int
 ) -> None:
-    """A context made after the exchange can do what Triton can, and one made before it, too."""
+    """When Triton has replaced a server, old and new contexts can do what Triton can."""
     relay.lead_to(open_server.url(protocol))
-    before, _ = made(relay, protocol)
+    before, _ = new_context(relay, protocol)
     before.run(BOTH, {"OUTPUT0": RAW})
     relay.lead_to(triton.url(protocol))
-    after, asked = made_at_last(relay, protocol, correlation_id=7)
-    assert asked == 1, "the configuration"
+    after, requests = new_context_after_cut(relay, protocol, correlation_id=7)
+    assert requests == 1, "the configuration"
     for context in (after, before):
         result = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
         assert result[0].tolist() == [*range(0, 32, 2)]
@@ -137,23 +141,23 @@ def test_triton_in_the_place_of_another(
 def test_another_in_the_place_of_triton(
     relay: CountingRelay, open_server: RunningServer, triton: TritonServer, protocol: int
 ) -> None:
-    """A context made after the exchange is refused what the new server cannot do."""
+    """When a server has replaced Triton, a new context of a sequence is refused."""
     relay.lead_to(triton.url(protocol))
-    before, asked = made(relay, protocol)
-    assert asked == 1, "Triton is asked nothing but the configuration"
+    before, requests = new_context(relay, protocol)
+    assert requests == 1, "Triton is asked nothing but the configuration"
     relay.lead_to(open_server.url(protocol))
     with pytest.raises(InferenceServerException, match="extension sequence"):
-        made_at_last(relay, protocol, correlation_id=7)
+        new_context_after_cut(relay, protocol, correlation_id=7)
     before.close()
 
 
 def test_threads(relay: CountingRelay, mlserver: MLServer, protocol: int) -> None:
-    """Contexts that threads make at once all work, and what is known is kept."""
+    """Contexts that threads make at one time all work, and the server stays known."""
     relay.lead_to(mlserver.url(protocol))
     result: list[Any] = []
 
     def work() -> None:
-        context, _ = made(relay, protocol)
+        context, _ = new_context(relay, protocol)
         result.append((context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist(), context))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -162,28 +166,28 @@ def test_threads(relay: CountingRelay, mlserver: MLServer, protocol: int) -> Non
     for thread in threads:
         thread.join(60)
     assert [row for row, _ in result] == [[*range(0, 32, 2)]] * 8
-    _, asked = made(relay, protocol)
-    assert asked == KNOWN
+    _, requests = new_context(relay, protocol)
+    assert requests == KNOWN
     for _, context in result:
         context.close()
 
 
 def test_forked_child(relay: CountingRelay, kserve: KServeServer, protocol: int) -> None:
-    """A forked child has a connection of its own and asks for itself; its parent goes on."""
+    """A forked child asks for the server's metadata itself; its parent still knows them."""
     relay.lead_to(kserve.url(protocol))
-    context, _ = made(relay, protocol)
+    context, _ = new_context(relay, protocol)
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            _, asked = made(relay, protocol)
+            _, requests = new_context(relay, protocol)
             code = 0
         finally:
             os._exit(code)
     before = relay.requests
     assert os.waitpid(child, 0)[1] == 0
     assert relay.requests - before == UNKNOWN
-    again, asked = made(relay, protocol)
-    assert asked == KNOWN
+    again, requests = new_context(relay, protocol)
+    assert requests == KNOWN
     context.close()
     again.close()

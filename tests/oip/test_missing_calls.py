@@ -42,7 +42,7 @@ def region() -> Iterator[Any]:
 def test_control_is_refused(
     open_url: str, protocol: int, region: Any, call: Callable[[Any, Any], Any]
 ) -> None:
-    """It names the extension that the server lacks, the server, and what to do instead."""
+    """The error names the extension that the server lacks, and what to do instead."""
     context = SharedMemoryControlContext(open_url, ProtocolType(protocol))
     with pytest.raises(InferenceServerException, match="shared_memory, .*: pass tensors in req"):
         call(context, region)
@@ -52,7 +52,7 @@ def test_control_is_refused(
 def test_tensors_in_regions_are_refused(
     open_server: RunningServer, protocol: int, region: Any, where: str
 ) -> None:
-    """They are refused before anything is sent, and arrays work as told."""
+    """Tensors in regions are refused before they are sent; arrays work, as the error advises."""
     url = open_server.url(protocol)
     inputs: dict[str, Any] = {"INPUT0": region if where == "input" else [ROW], "INPUT1": [ROW]}
     outputs: dict[str, Any] = {"OUTPUT0": RAW if where == "input" else (RAW, region)}

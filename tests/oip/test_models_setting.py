@@ -1,4 +1,4 @@
-"""What the setting ``models`` tells of models on real servers (docs/settings.md)."""
+"""Models that the setting ``models`` describes, on real servers (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_labels(mlserver: MLServer, protocol: int, settings_file: str) -> None:
 
 
 def test_declared_tensors_are_all(mlserver: MLServer, protocol: int, settings_file: str) -> None:
-    """Once tensors are named, another name is a slip, and a size is checked before it is sent."""
+    """If the setting names tensors, another name or a wrong size is an error."""
     configure(models=settings_file)
     url = mlserver.url(protocol)
     with pytest.raises(InferenceServerException, match="unknown input 'value' for 'iris'"):
@@ -61,7 +61,7 @@ def test_declared_tensors_are_all(mlserver: MLServer, protocol: int, settings_fi
 
 
 def test_batch_size(mlserver: MLServer, protocol: int) -> None:
-    """A limit is kept; 0 sends arrays as they are, their first dimension the batch."""
+    """A limit of the batch size holds; with 0 the arrays' first dimension is the batch."""
     url = mlserver.url(protocol)
     configure(models={"iris": {"max_batch_size": 2}})
     with pytest.raises(InferenceServerException, match="exceeds maximum batch size 2 allowed"):
@@ -72,7 +72,7 @@ def test_batch_size(mlserver: MLServer, protocol: int) -> None:
 
 
 def test_status(mlserver: MLServer, protocol: int, settings_file: str) -> None:
-    """The configuration in the status has what the setting says."""
+    """The configuration in the status has the tensors and labels of the setting."""
     configure(models=settings_file)
     context = ServerStatusContext(mlserver.url(protocol), ProtocolType(protocol), "iris")
     config = context.get_server_status().model_status["iris"].config
@@ -83,7 +83,7 @@ def test_status(mlserver: MLServer, protocol: int, settings_file: str) -> None:
 
 
 def test_raw_stub(mlserver: MLServer, settings_file: str) -> None:
-    """A raw stub's request tells no data type: without the setting it is refused, with it works."""
+    """A raw stub's request has no data type, so that it succeeds only with the setting."""
     request = grpc_service_pb2.InferRequest(model_name="iris", model_version=-1)
     request.meta_data.batch_size = 1
     request.meta_data.input.add(name="values")

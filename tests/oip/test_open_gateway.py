@@ -29,7 +29,7 @@ IRIS = {
 
 
 def seen(oracle: OracleEnvironment, gateway: Gateway, protocol: int, model: str) -> Any:
-    """Return what the program prints of one model, run by the genuine client."""
+    """Run the program with the genuine client on a model. Return the object that it prints."""
     name = ("http", "grpc")[protocol]
     done = oracle.run(PROGRAM, name, getattr(gateway, name), model)
     assert done.returncode == 0, done.stderr
@@ -57,7 +57,7 @@ def test_genuine_client_classifies_flowers(
 def test_genuine_client_adds(
     oracle: OracleEnvironment, kserve: KServeServer, start_gateway: StartGateway, protocol: int
 ) -> None:
-    """The same client on KServe's server."""
+    """NVIDIA's client gets correct sums from KServe's server."""
     gateway = start_gateway("--triton-grpc", kserve.grpc)
     assert seen(oracle, gateway, protocol, "simple")["total"] == [*range(0, 32, 2)]
 

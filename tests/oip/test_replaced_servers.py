@@ -26,8 +26,8 @@ def servers(triton: TritonServer, mlserver: MLServer, kserve: KServeServer) -> d
 @pytest.fixture
 def relay(servers: dict[str, Any]) -> Iterator[Relay]:
     """Yield an address behind which the server changes."""
-    with Relay("127.0.0.1:1") as one:
-        yield one
+    with Relay("127.0.0.1:1") as changing:
+        yield changing
 
 
 @pytest.mark.parametrize("before", KINDS)
@@ -65,8 +65,8 @@ def test_sequences_end_with_triton(relay: Relay, servers: dict[str, Any], protoc
     context.close()
 
 
-def told(error: InferenceServerException) -> set[str]:
-    """Return the message up to its first number or full stop."""
+def beginning_of(error: InferenceServerException) -> set[str]:
+    """Return the message up to its first colon, without a full stop."""
     return {(error.message() or "").partition(":")[0].rstrip(".")}
 
 
@@ -81,7 +81,7 @@ def test_streams_end_with_triton(relay: Relay, servers: dict[str, Any]) -> None:
             try:
                 context.run(BOTH, {"OUTPUT0": RAW})
             except InferenceServerException as broken:
-                if not {"GRPC client failed", "Stream has been closed"} & told(broken):
+                if not {"GRPC client failed", "Stream has been closed"} & beginning_of(broken):
                     raise
     context.close()
 

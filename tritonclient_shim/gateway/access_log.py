@@ -20,8 +20,8 @@ _code_name = request_status_pb2.RequestStatusCode.Name
 class AccessRecord:
     """One request, as the log reports it.
 
-    ``call`` is the name of v1's rpc, over HTTP too; ``request`` is the call in its protocol's
-    words. ``status`` is v1's RequestStatus for the client, None if the client gets none.
+    ``call`` is the name of v1's rpc, over HTTP too; ``request`` names the call as its
+    protocol does. ``status`` is v1's RequestStatus for the client, None if the client gets none.
     ``received`` and ``sent`` are the bytes of bodies or messages.
     """
 

@@ -1,4 +1,4 @@
-"""What both fronts share of their clients: TLS, and the headers that go on to Triton."""
+"""TLS for the clients of both fronts, and the headers that go on to Triton."""
 
 from __future__ import annotations
 

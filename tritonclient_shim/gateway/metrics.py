@@ -92,7 +92,7 @@ class StatusServer:
         return ListenAddress(address.host, self._runner.addresses[0][1])
 
     async def close(self) -> None:
-        """Stop."""
+        """Stop the server."""
         await self._runner.cleanup()
 
     async def _metrics(self, _: web.Request) -> web.Response:

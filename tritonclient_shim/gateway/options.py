@@ -245,8 +245,8 @@ OPTIONS: dict[str, Field[Any]] = {row.name: row for row in fields(GatewayOptions
 # ----------------------------------------------------------------------------------- the sources
 
 
-def options_from(given: Mapping[str, str]) -> GatewayOptions:
-    """Return the options; ``given`` are those of the command line, as text.
+def options_from(arguments: Mapping[str, str]) -> GatewayOptions:
+    """Return the options; ``arguments`` are the texts of the command line.
 
     Raise OptionError for an option that cannot be used, or is missing.
     """
@@ -254,7 +254,7 @@ def options_from(given: Mapping[str, str]) -> GatewayOptions:
         name: _read(name, text, source)
         for name, (source, text) in {
             **_from_environment(),
-            **{name: (option(name), text) for name, text in given.items()},
+            **{name: (option(name), text) for name, text in arguments.items()},
         }.items()
     }
     if "triton_grpc" not in values:

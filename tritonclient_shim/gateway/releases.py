@@ -1,7 +1,6 @@
-"""What v1's server said and sent differently from release to release.
+"""Differences between releases of v1's server, in texts and fields.
 
-Only what is known of a release is here, with the section of docs/v1-behaviour.md that says so. What
-is not listed is the same for all releases, or is not known to have been different.
+Each difference cites its section of docs/v1-behaviour.md. No other differences are known.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from typing import Any
 #: The releases that can be emulated: those whose service the gateway speaks.
 RELEASES = ("1.11", "1.12", "1.13", "1.14", "1.15")
 
-#: docs/v1-behaviour.md §3.4: until 1.12 one sentence, without the reason.
+#: docs/v1-behaviour.md §3.4: until 1.12 the text had no reason.
 _UNKNOWN_MODEL = re.compile(
     r"Request for unknown model: '(.*)' (version \S+ )?(is not found|has no available versions|"
     "is not at ready state)"
 )
-#: docs/v1-behaviour.md §6.5: until 1.11 a block.
+#: docs/v1-behaviour.md §6.5: until 1.11 the text said "block".
 _REGION_TAKEN = re.compile("shared memory region '(.*)' already in manager")
 
 
 class Release:
-    """One release of v1's server, or none: then what clients of every release can read.
+    """A release of v1's server. Without a name: texts and fields that all clients can read.
 
-    Each method changes the message that it is given, which is about to be sent.
+    Each method changes a message that is about to be sent.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -32,7 +31,7 @@ class Release:
         number = int(name.partition(".")[2]) if name else 0
         self._until_1_11 = bool(name) and number <= 11
         self._until_1_12 = bool(name) and number <= 12
-        #: Are the names of fields in JSON ``lowerCamelCase`` (docs/v1-behaviour.md §9.1)?
+        #: True if the names of fields in JSON are ``lowerCamelCase`` (docs/v1-behaviour.md §9.1).
         self.camel_case = self._until_1_12
 
     def reword(self, status: Any) -> None:

@@ -95,13 +95,16 @@ def _stop_event() -> asyncio.Event:
 async def _announce(
     options: GatewayOptions, upstream: Upstream, bound: Bound, announce: Announce
 ) -> None:
-    """Report the addresses, and warn of a Triton that does not answer. It serves meanwhile."""
+    """Report the addresses, and warn of a Triton that does not answer.
+
+    The gateway serves meanwhile.
+    """
     if options.start_line == "json":  # for programs, which do not wait for Triton
         announce(bound, "")
     pool = DaemonExecutor(1, "gateway-startup-check")
-    asked = asyncio.get_running_loop().run_in_executor(pool, upstream.why_unreachable)
+    check = asyncio.get_running_loop().run_in_executor(pool, upstream.why_unreachable)
     try:
-        reason = await asyncio.wait_for(asked, _REPORT_AFTER)
+        reason = await asyncio.wait_for(check, _REPORT_AFTER)
     except asyncio.TimeoutError:
         reason = f"nothing came within {_REPORT_AFTER:g} seconds"
     finally:

@@ -3,8 +3,8 @@
 1. The gateway reports that it is not ready, and every HTTP response closes its connection. Requests
    are still accepted: for ``drain`` seconds, and then until none is in progress, but at most for
    half the time of grace.
-2. The listeners close, HTTP's after it has accepted the clients that have connected. gRPC tells
-   its clients to connect elsewhere (GOAWAY).
+2. The listeners close, HTTP's after it has accepted the clients that have connected. gRPC sends
+   GOAWAY, so that its clients connect elsewhere.
 3. The requests in progress end, within the time of grace.
 """
 
@@ -28,7 +28,7 @@ class CannotListen(OSError):
 
 
 class Stopping:
-    """Whether the gateway stops, and the requests in progress. It is used in one event loop."""
+    """The state of a stop, and the requests in progress. It is used in one event loop."""
 
     def __init__(self) -> None:
         #: True from the beginning of a stop.
@@ -50,8 +50,8 @@ class Stopping:
     async def gate(self) -> None:
         """Hold back the response to a gRPC call while the stop begins.
 
-        gRPC drops calls that arrive between its decision to stop and the client's learning of it.
-        A client that waits for a response sends no further call in between.
+        gRPC drops calls that arrive between its decision to stop and the arrival of GOAWAY at the
+        client. A client that waits for a response sends no call meanwhile.
         """
         if self._held is not None:
             await self._held.wait()
@@ -64,7 +64,7 @@ class Stopping:
         await until(lambda: time.monotonic() - self._newest > _QUIET, start + _LONGEST_HOLD)
 
     async def release(self) -> None:
-        """Send the held responses, after clients have learned of the stop."""
+        """Send the held responses, when clients have had time to receive GOAWAY."""
         await asyncio.sleep(_QUIET)
         if self._held is not None:
             self._held.set()

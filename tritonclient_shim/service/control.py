@@ -22,9 +22,9 @@ _HEALTH = {"live": control.is_live, "ready": control.is_ready}
 class ControlService:
     """Answers v1's control calls from one v2 server; thread-safe.
 
-    Every method returns a response whose ``request_status`` has the outcome, a refusal
-    included (docs/v1-behaviour.md §9.2, §9.3), and raises InferenceServerException of the client
-    family when the v2 server did not answer.
+    The ``request_status`` of each response has the outcome, a refusal included
+    (docs/v1-behaviour.md §9.2, §9.3). Every method raises InferenceServerException of the client
+    family if the v2 server did not answer.
     """
 
     def __init__(self, session: ServerSession) -> None:
@@ -49,8 +49,9 @@ class ControlService:
         return response
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
-        """Load or unload a model; a load ends when the model is ready
-        (docs/v1-behaviour.md §6.4).
+        """Load or unload a model (docs/v1-behaviour.md §6.4).
+
+        A load ends when the model is ready.
         """
         response = pb.ModelControlResponse()
         act = control.load if request.type == pb.ModelControlRequest.LOAD else control.unload
@@ -72,8 +73,8 @@ class ControlService:
     ) -> pb.SharedMemoryControlResponse:
         """Register, unregister or list shared-memory regions by name (docs/v1-behaviour.md §6.5).
 
-        The list is in ``shared_memory_status.shared_memory_region``, as the .proto says; what
-        genuine clients read instead, :func:`with_regions_for_v1_clients` adds.
+        The list is in ``shared_memory_status.shared_memory_region``, as the .proto says.
+        :func:`with_regions_for_v1_clients` adds the field that genuine clients read.
         """
         response = pb.SharedMemoryControlResponse()
         kind = request.WhichOneof("shared_memory_control")
@@ -115,10 +116,10 @@ class ControlService:
                 )
 
     def profile(self, request: retired_pb2.ProfileRequest) -> retired_pb2.ProfileResponse:
-        """Accept the retired Profile's ``start`` and ``stop``, and say that they did nothing.
+        """Accept the retired Profile's ``start`` and ``stop``, and do nothing.
 
-        There is no such call in KServe v2. Programs that profile on the side go on; the
-        status of their call has a message, which no success of v1 had.
+        KServe v2 has no such call. Programs that profile on the side continue. The status of
+        their call has a message, which no success of v1 had.
         """
         response = retired_pb2.ProfileResponse()
         with self._filling(response) as request_id:
@@ -130,7 +131,7 @@ class ControlService:
 
     @contextmanager
     def _filling(self, response: Any) -> Iterator[int]:
-        """Give a block that fills the response its request id; add the outcome as a status."""
+        """Yield a request id to the block that fills the response, then add the outcome."""
         request_id = next_request_id()
         try:
             yield request_id
@@ -141,16 +142,18 @@ class ControlService:
         response.request_status.CopyFrom(outcome)
 
     def _reach(self, request_id: int) -> None:
-        """Raise where no server is: a request that is refused here had an answer from it in v1.
+        """Raise InferenceServerException if no server answers.
 
-        Programs use such a request, for example ``Profile``, to see whether the server is there.
+        In v1 the server itself refused a request that is refused here. Programs use such a
+        request, for example ``Profile``, to check that the server answers.
         """
         with self.session.guard(request_id):
             self.session.backend.server_metadata()
 
     def _odd(self, message: str, request_id: int) -> InferenceServerException:
-        """Return the refusal of a request that asks for nothing known: v1's UNKNOWN
-        (docs/v1-behaviour.md §9.2). Raises InferenceServerException where no server is.
+        """Return v1's UNKNOWN refusal of a request of no known kind (docs/v1-behaviour.md §9.2).
+
+        Raise InferenceServerException if no server answers.
         """
         self._reach(request_id)
         backend_error = ServerError(message, "UNKNOWN")
@@ -162,10 +165,10 @@ class ControlService:
 def with_regions_for_v1_clients(
     response: pb.SharedMemoryControlResponse,
 ) -> pb.SharedMemoryControlResponse:
-    """Return the response, its regions once more where genuine clients look for them.
+    """Return the response, with its regions also in the field that genuine clients read.
 
-    v1's server sent a serialised SharedMemoryStatus in place of the declared message: regions
-    travelled as field 2, unknown to ``Status``, and v1's clients read only those
+    v1's server sent a serialised SharedMemoryStatus in place of the declared message. Its regions
+    are field 2, which ``Status`` does not declare. v1's clients read only this field
     (docs/v1-behaviour.md §9.2).
     """
     if response.HasField("shared_memory_status"):

@@ -28,8 +28,8 @@ from tritonclient_shim.translate import v1_messages
 class InferService:
     """Answers v1 inference requests for any model of one v2 server; thread-safe.
 
-    ``known`` are the server's models, which any number of services may share. ``batch_in_dims``
-    accepts dims that start with the batch size.
+    ``known`` are the server's models; several services may share them. ``batch_in_dims`` accepts
+    dims that start with the batch size.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class InferService:
     def inference(self, request: Any) -> Inference:
         """Return the inference of a request, which must not change until it is answered.
 
-        It is an ``InferRequest``, or whatever has its attributes.
+        The request is an ``InferRequest``, or an object with its attributes.
         """
         version, id = request.model_version, request.meta_data.id
         model = self._model(request.model_name)
@@ -92,11 +92,11 @@ class InferService:
         return self.session.backend.infer(call)
 
     def reply(self, answer: Answer) -> V1Reply:
-        """Return the reply. Raises InferenceServerException when the request was refused."""
+        """Return the reply. Raise InferenceServerException if the request was refused."""
         return answer.reply(self._send)
 
     def response(self, answer: Answer) -> pb.InferResponse:
-        """Return the response. Raises InferenceServerException if there was no usable answer."""
+        """Return the response. Raise InferenceServerException if there was no usable answer."""
         try:
             reply = self.reply(answer)
         except InferenceServerException as error:

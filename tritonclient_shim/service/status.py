@@ -26,7 +26,7 @@ def success(server_id: str, request_id: int) -> pb.RequestStatus:
 
 
 def refused(error: InferenceServerException) -> pb.RequestStatus:
-    """Return the status of a server's refusal. Raises the error again if it is something else.
+    """Return the status of a server's refusal. Raise any other error again.
 
     A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
@@ -47,7 +47,7 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
 
 def _code(error: InferenceServerException) -> int:
-    """Return v1's code of a refusal: the one that belongs to its text, or else to v2's code.
+    """Return v1's code of a refusal, by its text, or else by v2's code.
 
     v2's code alone does not decide, because it depends on the protocol (docs/v2-mapping.md §6).
     """

@@ -3,8 +3,8 @@
 A server's refusal is in ``response.request_status``, with v1's code, and raises nothing. An error
 that gRPC itself reports is raised as the ``grpc.RpcError`` that it is.
 
-A generated stub serialises whatever message it is given, and the server reads the bytes as the
-request of the rpc. Therefore programs may use messages of their own generated code, in descriptor
+A generated stub serialises any message, and the server reads the bytes as the request of the rpc.
+Therefore programs may use messages of their own generated code, in descriptor
 pools of their own, and even messages of another type, such as ``Profile(ModelConfig())``.
 """
 
@@ -36,8 +36,8 @@ __all__ = ["GRPCServiceStub"]
 
 _ALL_RPCS = {**RPCS, **RETIRED_RPCS}
 
-_NOT_SENT = "Exception serializing request!"  # gRPC's sentence
-_NOT_READ = "Unable to parse request"  # the sentence of a server in C++, as v1's was
+_NOT_SENT = "Exception serializing request!"  # gRPC's own text
+_NOT_READ = "Unable to parse request"  # the text of a server in C++, as v1's was
 
 
 class GRPCServiceStub:
@@ -109,7 +109,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         self._method = method
 
     def __call__(self, request: Any, *options: Any, **named_options: Any) -> Any:
-        """Return the response; raise RpcError when the server did not give one."""
+        """Return the response. Raise RpcError if the server did not answer."""
         response, _ = self.with_call(request, *options, **named_options)
         return response
 
@@ -126,7 +126,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         return response, FinishedCall(calls)
 
     def future(self, request: Any, *options: Any, **named_options: Any) -> CallFuture:
-        """Copy the request, and start the call. Raise RpcError for what is no request, as gRPC."""
+        """Copy the request, and start the call. Raise RpcError, as gRPC, for other objects."""
         notice.used(self._notice_id)
         content = _serialized(self._request_class, request)
         calls = self._channel.calls(*options, **named_options)
@@ -147,9 +147,9 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
 
 
 class InferRpc(UnaryRpc):
-    """Infer; its futures are gRPC's own, chained: no thread waits for them.
+    """Infer. Its futures end with gRPC's own futures, so that no thread waits for a reply.
 
-    Only the configuration of a model is waited for, on a thread.
+    Only the configuration of an unknown model needs a thread, which waits for it.
     """
 
     def __init__(self, channel: UsersChannel) -> None:
@@ -169,7 +169,7 @@ class InferRpc(UnaryRpc):
 
 
 def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
-    """Send an inference, whose answer ends the future."""
+    """Send an inference. Its reply ends the future."""
 
     def finish(answer: Answer) -> None:
         future.run(lambda: calls.infer.response(answer))
@@ -185,7 +185,7 @@ def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):
-    """StreamInfer: requests are read as their iterator gives them, and may change afterwards."""
+    """StreamInfer. It copies each request that the iterator yields; users may change it then."""
 
     def __init__(self, channel: UsersChannel) -> None:
         self._channel = channel
@@ -200,7 +200,7 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
 def _serialized(message_class: Any, request: Any) -> bytes:
     """Return the bytes of a message of any type.
 
-    Raises RpcError for an object that is no message, or that lacks a required field.
+    Raise RpcError for an object that is no message, or that lacks a required field.
     """
     try:
         return bytes(message_class.SerializeToString(request))
@@ -215,7 +215,7 @@ def _serialized(message_class: Any, request: Any) -> bytes:
 
 
 def _parsed(message_class: Any, content: bytes) -> Any:
-    """Return the bytes of a request as a message of ours; RpcError if no server could read them."""
+    """Parse a request. Raise RpcError if the bytes are no message of the class."""
     try:
         return message_class.FromString(content)
     except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
@@ -225,7 +225,7 @@ def _parsed(message_class: Any, content: bytes) -> Any:
 def _copies(requests: Iterable[Any]) -> Iterator[Any]:
     """Yield copies of the requests of a stream, as they arrive; the user may change the originals.
 
-    Raises TransportError, which ends the stream, for an object that is no request.
+    Raise TransportError, which ends the stream, for an object that is no request.
     """
     for request in requests:
         try:

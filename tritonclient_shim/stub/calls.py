@@ -1,6 +1,4 @@
-"""The objects of a gRPC call: errors, and those of ``rpc.future``, ``rpc.with_call`` and
-``StreamInfer``.
-"""
+"""Errors of a gRPC call; results of ``rpc.future``, ``rpc.with_call`` and ``StreamInfer``."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ class _EndedCall(grpc.Call):
 
 
 class LocalRpcError(grpc.RpcError, _EndedCall):
-    """An RpcError for what went wrong in this process, outside gRPC."""
+    """An RpcError for an error in this process, outside gRPC."""
 
     def __init__(self, code: Any, details: str) -> None:
         super().__init__(f"{code}: {details}")
@@ -72,7 +70,7 @@ class LocalRpcError(grpc.RpcError, _EndedCall):
 
 
 def answered(ask: Callable[[], T]) -> T:
-    """Return what ``ask`` returns; raise RpcError if the server did not answer."""
+    """Return the result of ``ask``. Raise RpcError if the server did not answer."""
     try:
         return ask()
     except InferenceServerException as error:
@@ -81,7 +79,7 @@ def answered(ask: Callable[[], T]) -> T:
 
 
 def rpc_error(error: BaseException) -> BaseException:
-    """Return the RpcError among the causes of an error, or else one for the last error."""
+    """Return the RpcError among the causes of an error, else an RpcError for the last cause."""
     chain = [error]
     while (cause := cause_of(chain[-1])) is not None:
         chain.append(cause)
@@ -142,7 +140,7 @@ class CallFuture(_UsersCall, grpc.Future):
         super().__init__(calls)
         self._outcome: futures.Future[Any] = futures.Future()
 
-    # ---------------------------------------------------------- for those who end the call
+    # ---------------------------------------------------------- for the code that ends the call
 
     def run(self, produce: Callable[[], Any]) -> None:
         """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
@@ -158,10 +156,10 @@ class CallFuture(_UsersCall, grpc.Future):
             self._outcome.set_result(response)
 
     def attempt(self, step: Callable[[], None]) -> None:
-        """Take one step of the call; if it raises, the call ends with that error."""
+        """Take a step of the call. End the call with the error that the step raises."""
         try:
             step()
-        except BaseException as error:  # for the same reason
+        except BaseException as error:  # whatever it is, somebody may wait for the outcome
             self.fail(error)
 
     def fail(self, error: BaseException) -> None:
@@ -176,7 +174,7 @@ class CallFuture(_UsersCall, grpc.Future):
     # --------------------------------------------------------------------------- grpc.Future
 
     def cancel(self) -> bool:
-        """Cancel the call; False if it has ended."""
+        """Cancel the call. Return False if it has ended."""
         if self._outcome.done() or not self._outcome.cancel():
             return False
         getattr(self._calls.last(), "cancel", bool)()
@@ -192,8 +190,9 @@ class CallFuture(_UsersCall, grpc.Future):
         return self._outcome.done()
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the response. Raises RpcError, or grpc.FutureTimeoutError after ``timeout``
-        seconds.
+        """Return the response when it has arrived.
+
+        Raise RpcError, or grpc.FutureTimeoutError after ``timeout`` seconds.
         """
         return self._wait(self._outcome.result, timeout)
 
@@ -230,7 +229,7 @@ class CallFuture(_UsersCall, grpc.Future):
         return not self._outcome.done()
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call ``callback()`` when the call ends. Returns False, and does nothing, if it has."""
+        """Call ``callback()`` when the call ends. Return False at once if it has ended."""
         if self._outcome.done():
             return False
         self._outcome.add_done_callback(lambda _outcome: _logged(callback))
@@ -258,7 +257,7 @@ class StreamCall(_UsersCall, Iterator[Any]):
     next = __next__  # gRPC's own object has this method
 
     def cancel(self) -> bool:
-        """Cancel the stream at once; False if it has ended."""
+        """Cancel the stream at once. Return False if it has ended."""
         active = self.is_active()
         self._stream.cancel()
         return active
@@ -279,7 +278,7 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return self.done() and self.code() is grpc.StatusCode.CANCELLED
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call ``callback()`` when the stream ends. Returns False, and does nothing, if it has."""
+        """Call ``callback()`` when the stream ends. Return False at once if it has ended."""
         return self.is_active() and bool(self._calls.last().add_callback(callback))
 
     def __del__(self) -> None:

@@ -1,4 +1,4 @@
-"""A user's channel as the place where v1's service is reached."""
+"""A user's channel, with v1's service on it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tritonclient_shim.session.server import ServerSession
 
 
 class _Known:
-    """What the calls on one channel have learned of its server."""
+    """Known facts of a channel's server."""
 
     def __init__(self) -> None:
         self.models: KnownModels = {}
         self.server_id = ""
 
 
-#: By channel, so that stubs on one channel share it; forgotten with the channel.
+#: Channel → known facts. Stubs on one channel share them; they end with the channel.
 _known: MutableMapping[Any, _Known] = WeakKeyDictionary()
 
 
 class _ChannelSession(ServerSession):
-    """A server for the length of one call; its id is asked for once per channel."""
+    """A session for one call. It asks for the server's id once per channel."""
 
     def __init__(self, backend: ChannelBackend, channel: UsersChannel) -> None:
         super().__init__(CHANNEL, backend=backend)
@@ -46,7 +46,7 @@ class _ChannelSession(ServerSession):
 
 
 class Calls:
-    """v1's service with the arguments of one call of the user's."""
+    """v1's service with the arguments of one user's call."""
 
     def __init__(self, channel: UsersChannel, options: CallOptions) -> None:
         self.options = options
@@ -61,7 +61,7 @@ class Calls:
 
 
 class UsersChannel:
-    """What all calls of one stub share."""
+    """A user's channel, shared by all calls of one stub."""
 
     def __init__(self, channel: Any) -> None:
         self.connection = ChannelConnection(channel)

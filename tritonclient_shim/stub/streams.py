@@ -1,7 +1,7 @@
 """``StreamInfer``: responses in the order of the requests, over one stream to the v2 server.
 
-Three threads meet here. The pump takes requests from their iterator, which may block for any time.
-The stream's reader brings the answers. The consumer waits for its next response.
+Three threads work together. The pump takes requests from their iterator, which may block for any
+time. The stream's reader brings the answers. The consumer waits for its next response.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ITERATOR_FAILED = TransportError(
 
 
 class _Entry:
-    """One request's place in the order and, later, its answer."""
+    """A request's place in the order and, later, its answer."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -81,7 +81,7 @@ class OrderedStream:
                     return
         except BackendError as error:
             self._drop(error)
-        except BaseException:  # of the iterator; shown like that of any thread
+        except BaseException:  # of the iterator; Python reports it as for any thread
             self._drop(ITERATOR_FAILED)
             raise
         else:
@@ -89,7 +89,7 @@ class OrderedStream:
                 self._stream.close()
 
     def _send(self, request: pb.InferRequest) -> bool:
-        """Send one request; False when the stream has ended."""
+        """Send a request. Return False if the stream has ended."""
         inference = self._service.inference(request)
         entry = _Entry(OVERHEAD + request.ByteSize())
         if not self._enter(entry) or self._stream is None:
@@ -107,7 +107,7 @@ class OrderedStream:
         return True
 
     def _enter(self, entry: _Entry) -> bool:
-        """Give the request its place, when there is room; False when the stream has ended."""
+        """Append a request when there is room. Return False if the stream has ended."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self.ended or not self._unread or self._unread + entry.size <= MAX_UNREAD
@@ -165,7 +165,7 @@ class OrderedStream:
         return self._service.session.to_v1_error(self._error)
 
     def wait(self) -> BackendError | None:
-        """Wait for the end of the stream, and return what ended it; None for a regular end."""
+        """Wait for the end of the stream. Return its error, None for a regular end."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended)
             return self._error

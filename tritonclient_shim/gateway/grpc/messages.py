@@ -29,7 +29,7 @@ class WireRequest(NamedTuple):
 
 
 def read_request(data: bytes) -> Any:
-    """Read a serialised ``InferRequest``; None for other bytes."""
+    """Return the message of a serialised ``InferRequest``, None for other bytes."""
     try:
         if len(data) < CUT_FROM:  # protobuf is quicker than Python at small messages
             return pb.InferRequest.FromString(data)

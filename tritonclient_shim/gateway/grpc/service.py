@@ -25,11 +25,11 @@ from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
 #: gRPC calls, idle streams included, for each of ``--max-in-flight``.
 _CALLS_PER_INFERENCE = 16
-#: Seconds that a connection may be silent before its client is asked for a sign of life.
+#: Seconds that a connection may be silent before its client gets a ping.
 _PING_INTERVAL = 300
 #: Seconds that a connection without a call is kept: v1's clients keep theirs as long as they live.
 _KEEP_ALIVE = 3600
-_NOT_READ = "Exception deserializing request!"  # gRPC's own words for bytes that are no request
+_NOT_READ = "Exception deserializing request!"  # gRPC's own text for bytes that are no request
 
 #: A unary call: the serialised request and gRPC's context in, the serialised response out.
 UnaryHandler = Callable[[bytes, Any], Awaitable[bytes]]
@@ -55,7 +55,7 @@ class GatewayService:
         self._stopping = stopping
 
     def handlers(self) -> dict[str, Any]:
-        """Return name of an rpc → its handler."""
+        """Return the handlers by the names of their rpcs."""
         unary = {name: self._control(name, kind) for name, kind in self._calls.requests.items()}
         unary["Infer"] = self._infer
         handlers = {
@@ -130,7 +130,7 @@ class GatewayService:
 
 
 async def _parsed(kind: Any, data: bytes, context: Any) -> Any:
-    """Return the request; end the call, by an exception, if the bytes are none."""
+    """Return the request. Abort the call, which raises, if the bytes are no request."""
     try:
         return kind.FromString(data)
     except DecodeError:

@@ -2,11 +2,11 @@
 
 v1's clients wait for ever when a stream breaks (docs/v1-behaviour.md §5). Therefore the v1 stream
 stays open as long as its client does. When the v2 stream breaks, or Triton does not answer in time,
-the gateway itself answers the requests that the v2 server has not answered, with UNAVAILABLE, and
-the next request opens another v2 stream. The client has to start an open sequence again.
+the gateway answers all open requests with UNAVAILABLE. The next request opens another v2 stream.
+The client has to start an open sequence again.
 
-An idle v1 stream has neither a thread nor a v2 stream: that one is closed when everything has been
-answered and nothing more comes. Sequences stay open, since they are the v2 server's.
+An idle v1 stream has neither a thread nor a v2 stream: the v2 stream is closed when all requests
+are answered and no request follows. Sequences stay open, because the v2 server keeps them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tritonclient_shim.session.streams import RequestStream, SequenceLost, Seque
 
 #: Bytes of the requests of one stream that have not been answered, before no more are read.
 MAX_UNREAD = 64 * 1024 * 1024
-#: Bytes that a request takes in this process beside its content, on the safe side.
+#: Bytes that a request takes in this process beside its content, at most.
 _OVERHEAD = 4096
 #: Seconds without an unanswered request after which the v2 stream is closed.
 _IDLE = 1.0
@@ -52,7 +52,7 @@ _WITHOUT_CRASH = (2, 39)
 
 
 def is_fragile(backend: Backend) -> bool:
-    """True if the server crashes at such a request. Ask it once per connection."""
+    """True if the server crashes at unknown models on a stream. Ask it once per connection."""
     server = backend.known_server()
     if server.fragile_streams is None:
         try:
@@ -75,7 +75,7 @@ class _Entry:
         self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
     def settle(self, answer: Answer) -> None:
-        """Note the answer. Only the first one counts."""
+        """Keep the first answer. Ignore later answers."""
         if not self.answer.done():
             self.answer.set_result(answer)
 
@@ -83,7 +83,7 @@ class _Entry:
 class V1Stream:
     """The responses of one v1 stream, in the order of its requests. It is used in one event loop.
 
-    ``unreadable`` is True, at the end, if a message came which is no request.
+    ``unreadable`` is True, at the end, if a client's message was no request.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class V1Stream:
             return failure, refusal_of(failure, entry.inference.client_id)
 
     async def _answer(self, entry: _Entry) -> Answer:
-        """Return the answer of the v2 server, or the reason why there is none."""
+        """Return the answer of the v2 server, or an error if there is no answer."""
         answer = entry.answer
         if not answer.done():
             with self._inference.waiting(answer):
@@ -193,7 +193,7 @@ class V1Stream:
         return True
 
     async def _send(self, entry: _Entry) -> None:
-        """Send one request. It is answered, whatever happens."""
+        """Send a request. If that fails, the error is its answer."""
         self._stay_open()
         inference = entry.inference
         try:
@@ -230,7 +230,7 @@ class V1Stream:
         stream.send(call, partial(self._answered, entry, sendable))
 
     async def _on_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Call the function on a thread. Its questions to Triton have the client's metadata."""
+        """Call the function on a thread. Its calls to Triton have the client's metadata."""
         return await self._inference.on_thread(call_with, self._headers, function, *arguments)
 
     def _check(self, checked: set[tuple[str, str]], call: InferCall) -> None:

@@ -25,8 +25,8 @@ _CONTENT_TYPES = {
     JSON: "application/json",
 }
 
-#: libcurl, which v1's clients use, gives up on header lines of 100 KB, and Python's http.client on
-#: those of more than 64 KB, name included.
+#: libcurl, which v1's clients use, rejects header lines of 100 KB. Python's http.client rejects
+#: lines of more than 64 KB, name included.
 LONGEST_HEADER = 60 * 1024
 _LONGEST_MESSAGE = 16 * 1024
 #: Larger bodies, in bytes, are sent in parts that are not joined.

@@ -16,7 +16,7 @@ INT64, UINT64 = 2**63 - 1, 2**64 - 1  # the largest numbers of v1's messages
 
 
 def number(digits: str, largest: int) -> int:
-    """Read a number of a path. Raise ServerError if v1's messages cannot hold it."""
+    """Return a number of a path. Raise ServerError if v1's messages cannot hold it."""
     short = digits.lstrip("0")[:30]  # Python refuses to read thousands of digits
     if int(short or "0") <= largest:
         return int(short or "0")
@@ -83,7 +83,7 @@ def _listed(reply: Any) -> Any:
 
 
 class Route(NamedTuple):
-    """One endpoint. ``request`` is None for inference, which ``infer.py`` answers."""
+    """One endpoint. ``request`` is None for inference, which ``service.py`` answers."""
 
     rpc: str  # the name of the call over gRPC
     method: str
@@ -152,7 +152,7 @@ def wrong_method(method: str, path: str) -> bool:
 
 
 def body_format(rpc: str, query: str, accept: str) -> str:
-    """Return the format of the response's body: text, unless the request asks for another one."""
+    """Return the format of the response's body: text, unless the request names another."""
     chosen = parse_qs(query, keep_blank_values=True).get("format", [""])[-1] if query else ""
     if rpc == "Status" and (chosen == JSON or (not chosen and accept == "application/json")):
         return JSON

@@ -128,7 +128,7 @@ class HttpFront:
             asyncio.get_running_loop().add_reader(listener, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Begin with the clients that have connected."""
+        """Accept the clients that have connected."""
         loop = asyncio.get_running_loop()
         try:
             for _ in range(_BACKLOG):
@@ -160,7 +160,7 @@ class HttpFront:
         for listener in listeners:
             asyncio.get_running_loop().remove_reader(listener)
             self._accept(listener)
-            listener.close()  # at once: who connects in between is reset
+            listener.close()  # at once: a client that connects later is reset
         if self._beginning:
             await asyncio.wait(self._beginning, timeout=_FIRST_REQUEST)
         await until(lambda: not self._fresh, min(end, time.monotonic() + _FIRST_REQUEST))
@@ -267,9 +267,9 @@ class HttpFront:
 
 
 def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
-    """Return the message in NV-InferRequest; None if the text is not one in text format.
+    """Return the message in NV-InferRequest; None if the text is not in text format.
 
-    Equal headers are parsed once, so nobody may change the message.
+    Equal headers are parsed once, so callers must not change the message.
     """
     return (_known if len(text) <= _REMEMBERED else _parsed)(text)
 

@@ -51,7 +51,7 @@ class ControlCalls:
     ) -> tuple[Any, T]:
         """Return v1's status, for the access log, and the result of ``form`` for the response.
 
-        ``headers`` go with each question to the server.
+        ``headers`` go with each call to the server.
         """
         ask, pool = self._calls[rpc]
 

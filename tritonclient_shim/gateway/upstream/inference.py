@@ -19,7 +19,7 @@ from tritonclient_shim.session.inference import Answer, Inference, Refused
 
 T = TypeVar("T")
 
-#: Threads for questions to the v2 server.
+#: Threads for calls that wait for the v2 server.
 _THREADS = 64
 
 _NO_SLOT = (
@@ -47,7 +47,7 @@ class Inferences:
         self._free = asyncio.Semaphore(options.max_in_flight)
         self._loop = asyncio.get_running_loop()
         self._threads = DaemonExecutor(_THREADS, "gateway-infer")
-        #: What waits for the v2 server, and when each wait began. Cancelling one ends its wait.
+        #: Future that waits for the v2 server → start of its wait. Cancelling it ends the wait.
         self._waits: dict[asyncio.Future[Any], float] = {}
         self._watching = asyncio.ensure_future(self._watch())
 

@@ -49,7 +49,7 @@ _HANGS = (
 
 
 class _GatewaySession(ServerSession):
-    """A server whose id may be given to the gateway; otherwise it is asked for when needed.
+    """A session whose server id may be an option; otherwise the server is asked when needed.
 
     ``timeout`` is the number of seconds that the server has for each answer, and ``option`` the
     gateway's option that changes it. A time limit of the settings goes before.
@@ -70,7 +70,7 @@ class _GatewaySession(ServerSession):
     def to_v1_error(
         self, error: BackendError, *more: Any, **named: Any
     ) -> InferenceServerException:
-        """Return the error for an error. After the time limit, its text names the option."""
+        """Return v1's error for a backend error. After a timeout, its text names the option."""
         if isinstance(error, TransportError) and error.kind is TransportKind.TIMEOUT:
             error = self.timed_out()
         return super().to_v1_error(error, *more, **named)
@@ -107,7 +107,7 @@ class Upstream:
         return self.session.known_id
 
     def open(self) -> None:
-        """Make everything ready for the first request, and send nothing.
+        """Open the backends for the first request, and send nothing.
 
         Raise SettingsError if a setting cannot be used.
         """
@@ -123,7 +123,7 @@ class Upstream:
     def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
         """Return liveness or readiness, within the time limit of health.
 
-        A gateway that stops is not ready, whatever the server is.
+        A gateway that stops is not ready, whatever the server reports.
         """
         if self._stopping.begun and request.mode == "ready":
             success = status.success(self.known_id, next_request_id())
@@ -131,7 +131,7 @@ class Upstream:
         return self._health.health(request)
 
     def hangs(self) -> bool:
-        """True if the server leaves two questions for its health without an answer."""
+        """True if the server does not answer two health calls."""
         return self._is_silent() and self._is_silent()
 
     def _is_silent(self) -> bool:
@@ -164,7 +164,7 @@ class Upstream:
         return with_regions_for_v1_clients(self.control.shared_memory_control(request))
 
     def response(self, answer: Answer, make: Callable[[Any, V1Reply], R]) -> tuple[Any, R]:
-        """Return v1's status of an inference, and what ``make`` returns for it and the reply.
+        """Return v1's status of an inference, and the result of ``make`` for it and the reply.
 
         Raise InferenceServerException if the request was refused, or the reply cannot be read. May
         ask the server unless ``known_id`` is set and the answer is prompt.
@@ -192,7 +192,7 @@ class Upstream:
         return failure
 
     def _own(self, error: BaseException) -> InferenceServerException:
-        """Return the refusal of the gateway. Log what failed inside it, or in a plugin."""
+        """Return the gateway's own refusal. Log an error inside the gateway or in a plugin."""
         if not isinstance(error, ServerError):
             log.error("a request failed inside the gateway", exc_info=error)
             text = f"the gateway failed: {type(error).__name__}: {error}"
@@ -217,7 +217,7 @@ class Upstream:
         return without_user(self.session.endpoint.address)
 
     def why_unreachable(self) -> str:
-        """Ask the server for its metadata. Return why there is no answer, '' if there is one."""
+        """Return why the server does not answer for its metadata, '' if it does."""
         try:
             self.session.backend.server_metadata()
         except ServerError:
