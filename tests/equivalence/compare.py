@@ -1,4 +1,4 @@
-"""Observations of two runs of one scenario → where they differ."""
+"""Compare the observations of two runs of a scenario."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, List, NamedTuple
 Steps = List[Any]  # of [label, outcome]
 MISSING = "no such step"
 
-#: Python's own words, which differ from version to version → what is compared. The facade keeps
-#: those of v1's time; the genuine client has those of the Python that runs it.
+#: Patterns of Python's own messages → the text to compare. The messages depend on Python's version.
+#: The facade keeps those of v1's time, the genuine client has those of its interpreter.
 _WORDS = (
     (
         re.compile(
@@ -32,7 +32,7 @@ _WORDS = (
 
 
 class Differing(NamedTuple):
-    """One step that the genuine client and the facade saw differently."""
+    """A step with different outcomes for the genuine client and the facade."""
 
     label: str
     genuine: Any
@@ -52,7 +52,7 @@ def differing(genuine: Steps, ours: Steps) -> list[Differing]:
 
 
 def by_label(steps: Steps) -> dict[str, Any]:
-    """Steps by label; a label that comes again is numbered."""
+    """Return the outcomes by label. Number a label that comes again."""
     count: Counter[str] = Counter()
     result = {}
     for label, outcome in steps:

@@ -1,4 +1,4 @@
-"""Fixtures of the equivalence suite: servers, gateways, and what has been seen on them."""
+"""Fixtures of the equivalence suite: servers, gateways and observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Observe = Callable[[str, str], Any]
 
 @pytest.fixture(scope="session")
 def oracle() -> Any:
-    """Return the environment of NVIDIA's own client, made now if need be."""
+    """Return the environment of NVIDIA's client. Create it if it does not exist."""
     try:
         return genuine_environment.prepare()
     except genuine_environment.NoOracle as reason:
@@ -35,10 +35,10 @@ def pair(oracle: Any, triton: TritonServer) -> Iterator[sides.Pair]:
 
 
 def _on_marked_server(oracle: Any, folder: Any, protocol: str, names: Any) -> Any:
-    """Return what both sides see of a server that has tried ``spare`` and ``broken`` already.
+    """Return the observations of both sides on a server that has tried ``spare`` and ``broken``.
 
-    From then on its status lists both models, in every run. Triton itself has been seen to end
-    while models were loaded and unloaded. Then start again with another server.
+    From then on its status lists both models, in every run. Triton itself sometimes ends while
+    models are loaded and unloaded. Then start again with another server.
     """
     for attempt in range(3):
         where = folder / str(attempt)
@@ -69,7 +69,10 @@ def _pair(oracle: Any, server: TritonServer) -> Iterator[sides.Pair]:
 
 @pytest.fixture(scope="session")
 def observe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observe:
-    """Return what both sides have seen of a scenario; the first look runs all that are selected."""
+    """Return a function that returns the observations of both sides for a scenario.
+
+    Its first call runs every selected scenario of the protocol.
+    """
     selected = _selected(request.session.items)
     seen: dict[tuple[str, str, bool], Any] = {}
 

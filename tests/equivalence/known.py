@@ -1,4 +1,4 @@
-"""The known differences: read from their table, and written out as the user's page."""
+"""Read the table of known differences, and format the user's page."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Difference(NamedTuple):
     scenarios: Mapping[str, list[str]]  # scenario → labels of the steps that differ
     protocols: tuple[str, ...] = BOTH
     shows: str = ""  # what the facade's observation must contain
-    genuine: str = ""  # and the genuine client's, where it does the same every time
+    genuine: str = ""  # text of the genuine client's observation, if every run has it
 
     def labels(self, scenario: str, protocol: str) -> list[str]:
-        """Return the steps of a scenario that differ; ``http: label`` differs over HTTP alone."""
+        """Return the labels of steps that differ. ``http: label`` differs over HTTP only."""
         result = []
         for label in self.scenarios[scenario]:
             via, colon, rest = label.partition(": ")
@@ -42,14 +42,14 @@ class Difference(NamedTuple):
 
 
 def load() -> list[Difference]:
-    """Every row, in the order of the table."""
+    """Return the rows, in the order of the table."""
     with open(TABLE, "rb") as file:
         rows = tomllib.load(file)["difference"]
     return [Difference(**{**row, "protocols": tuple(row.get("protocols", BOTH))}) for row in rows]
 
 
 def of_scenario(rows: Iterable[Difference], scenario: str, protocol: str) -> list[Difference]:
-    """Return the rows that one scenario on one protocol pins."""
+    """Return the rows of a scenario on a protocol."""
     return [row for row in rows if scenario in row.scenarios and protocol in row.protocols]
 
 
@@ -76,7 +76,7 @@ ROW = """
 
 
 def page(rows: Iterable[Difference]) -> str:
-    """Rows → the text of docs/differences.md."""
+    """Return the text of docs/differences.md."""
     return HEAD + "".join(_row(row) for row in rows)
 
 

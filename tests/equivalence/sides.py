@@ -1,4 +1,4 @@
-"""Runs scenarios on both sides: the genuine client through a gateway, and the facade."""
+"""Run scenarios on both sides: the genuine client through a gateway, and the facade."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Observed = Dict[str, Steps]  # by scenario
 
 
 def scenarios(*files: str) -> list[str]:
-    """Return the names of the scenarios in the files: their functions of ``see`` alone."""
+    """Return the scenarios of the files: functions with the parameter ``see`` only."""
     result = []
     for file in files:
         tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
@@ -42,12 +42,12 @@ def files() -> list[str]:
 
 
 def token() -> str:
-    """Return the beginning of the names of a run's shared-memory regions."""
+    """Return a prefix for the names of a run's shared-memory regions."""
     return f"eq{uuid.uuid4().hex[:8]}"
 
 
 class Side(NamedTuple):
-    """An interpreter with its variables, and the addresses its programs are given."""
+    """An interpreter with its variables, and the server's addresses for its programs."""
 
     python: str
     variables: Mapping[str, str]
@@ -56,14 +56,14 @@ class Side(NamedTuple):
     def run(
         self, folder: Path, protocol: str, names: Iterable[str], token: str, limit: float = 600
     ) -> Observed:
-        """Return what each scenario has seen, and how the process ended if it ended early."""
+        """Return the steps of each scenario, and how the process ended if it ended early."""
         names, output = list(names), folder / f"{uuid.uuid4().hex}.jsonl"
         arguments = [protocol, self.addresses[protocol], token, str(output), *names]
         command = [self.python, str(PROGRAM / "run.py"), *arguments]
         try:
             ended, text = _end_of(command, self.variables, limit)
         finally:
-            for left in Path("/dev/shm").glob(f"{token}_*"):  # by a client that crashed
+            for left in Path("/dev/shm").glob(f"{token}_*"):  # a crashed client leaves them
                 left.unlink()
         lines = output.read_text("utf-8").splitlines() if output.exists() else []
         result: Observed = dict(json.loads(line) for line in lines)
@@ -74,8 +74,8 @@ class Side(NamedTuple):
 
 
 def _end_of(command: list[str], variables: Mapping[str, str], limit: float) -> tuple[str, str]:
-    """How a process ends, and its last words. What it leaves running ends with it."""
-    with TemporaryFile() as output:  # a pipe ends with the last process that has it
+    """Return how a process ends, and its last output. End the processes that it leaves."""
+    with TemporaryFile() as output:  # a pipe stays open while any child has it
         process = subprocess.Popen(
             command,
             env=dict(variables),
@@ -99,18 +99,18 @@ def _end_of(command: list[str], variables: Mapping[str, str], limit: float) -> t
 
 
 def genuine(oracle: OracleEnvironment, gateway: Gateway) -> Side:
-    """NVIDIA's client, through the gateway."""
+    """Return the side of NVIDIA's client, through the gateway."""
     return Side(oracle.python, oracle.variables(), {"http": gateway.http, "grpc": gateway.grpc})
 
 
 def here() -> tuple[str, dict[str, str]]:
-    """Return the interpreter of the tests, and the variables that show it our package."""
+    """Return the interpreter of the tests, and variables that let it import our package."""
     where = str(Path(tensorrtserver.__file__ or "").parents[1])
     return sys.executable, {**os.environ, "PYTHONPATH": where, "TRITON_SHIM_WARNINGS": "off"}
 
 
 def facade(triton: TritonServer) -> Side:
-    """Return the package under test."""
+    """Return the side of the package under test."""
     return Side(*here(), {"http": triton.http, "grpc": triton.grpc})
 
 
@@ -121,7 +121,7 @@ class Pair(NamedTuple):
     ours: Side
 
     def run(self, folder: Path, protocol: str, names: Iterable[str]) -> dict[str, Any]:
-        """Each scenario → what the genuine client and the facade have seen."""
+        """Return the steps of the genuine client and of the facade, by scenario."""
         names, common = list(names), token()
         both = [side.run(folder, protocol, names, common) for side in self]
         nothing: Steps = [["the scenario was not run", "the process ended before"]]

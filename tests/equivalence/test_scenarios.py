@@ -1,4 +1,4 @@
-"""The same programs, by the genuine client through the gateway and by the facade."""
+"""Compare programs of the genuine client, through the gateway, with the facade's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.equivalence import compare, known, sides
 
 ROWS = known.load()
 DEFINED = sides.scenarios(*(file for file in sides.files() if file != "undefined"))
-#: Programs made from these seeds; the environment ``equivalence`` of tox runs many more.
+#: Programs of these seeds. The environment ``equivalence`` of tox runs many more.
 PROGRAMS = [
     f"generated.{seed}" for seed in range(int(os.environ.get("EQUIVALENCE_PROGRAMS", "30")))
 ]

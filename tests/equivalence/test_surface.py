@@ -1,4 +1,4 @@
-"""Names, signatures and messages against the genuine wheel's, by import
+"""Compare names, signatures and messages with those of the genuine wheel
 (docs/v1-behaviour.md §1, §2, §8.1).
 """
 
@@ -22,7 +22,7 @@ OTHER_RELEASES = {
     "tensorrtserver.api.api_pb2": {"model__config__pb2"},
     "tensorrtserver.api.model_config_pb2": {"ModelQueuePolicy"},
 }
-#: What came with 1.12 and 1.13: message → fields, "message" for all of it
+#: Additions of 1.12 and 1.13: message → fields, or "message" for all of it
 #: (docs/v1-behaviour.md §8.1).
 LATER_FIELDS = {
     "api.InferRequestHeader": {"priority", "timeout_microseconds"},
@@ -46,7 +46,7 @@ LATER_FIELDS = {
 }
 #: Methods of other releases.
 OTHER_METHODS = {("InferContext", "async_run_with_cb"), ("InferContext", "get_ready_async_request")}
-#: tritonclient's exception has these, and ours is one.
+#: Methods of tritonclient's exception, our exception's base class.
 FROM_TRITONCLIENT = {
     ("InferenceServerException", "status"),
     ("InferenceServerException", "debug_details"),
@@ -54,7 +54,7 @@ FROM_TRITONCLIENT = {
 
 
 def output_of(script: str, python: str, variables: Any) -> Any:
-    """Return the output of a script of the folder ``program``, on one side."""
+    """Return the output of a script of the folder ``program``, parsed as JSON."""
     command = [python, str(sides.PROGRAM / script)]
     done = subprocess.run(command, env=dict(variables), stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
@@ -62,13 +62,13 @@ def output_of(script: str, python: str, variables: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def both(oracle: OracleEnvironment) -> Any:
-    """Run a script on both sides → what the genuine client and the facade print."""
+    """Return a function that runs a script on both sides and returns both outputs."""
     theirs, ours = (oracle.python, oracle.variables()), sides.here()
     return lambda script: (output_of(script, *theirs), output_of(script, *ours))
 
 
 def test_messages(both: Any) -> None:
-    """Every field, enum value and rpc is the genuine one's; more are those of 1.12 and 1.13."""
+    """Fields, enum values and rpcs are those of the genuine client, and of 1.12 and 1.13."""
     genuine, ours = ({json.dumps(row) for row in rows} for rows in both("descriptors.py"))
     assert not genuine - ours
     more: dict[str, set[str]] = {}
@@ -78,7 +78,7 @@ def test_messages(both: Any) -> None:
 
 
 def test_names(both: Any) -> None:
-    """``from module import *`` binds v1's names, and no others."""
+    """``from module import *`` binds v1's names only."""
     genuine, ours = (item["names"] for item in both("surface.py"))
     assert set(genuine) == set(ours)
     shown_by_ctypes = {name for name in dir(ctypes) if not name.startswith("_")}
@@ -89,7 +89,7 @@ def test_names(both: Any) -> None:
 
 
 def test_signatures(both: Any) -> None:
-    """Parameters have their names, places and defaults; further ones come last, with defaults."""
+    """Parameters have v1's names, places and defaults; added ones come last, with defaults."""
     genuine, ours = (item["calls"] for item in both("surface.py"))
     assert "run" in genuine["tensorrtserver.api"]["InferContext"]
     for module, calls in genuine.items():
@@ -101,7 +101,7 @@ def test_signatures(both: Any) -> None:
 
 
 def test_no_methods_of_our_own(both: Any) -> None:
-    """Classes and modules have the calls of v1's releases and no others."""
+    """Classes and modules have only the calls of v1's releases and of tritonclient's exception."""
     genuine, ours = (item["calls"] for item in both("surface.py"))
     more = set()
     for module, calls in ours.items():

@@ -1,4 +1,4 @@
-"""Behaviour that v1 left undefined: the facade's results, and the genuine client's on record."""
+"""Tests of behaviour that v1 left undefined, by the facade and by the genuine client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = bool(os.environ.get("EQUIVALENCE_PROGRAMS"))
 
 @pytest.fixture(scope="module")
 def ours(triton: TritonServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return what the facade has seen, by protocol."""
+    """Return the facade's steps, by protocol."""
     side = sides.facade(triton)
     folder = tmp_path_factory.mktemp("undefined")
     return {via: side.run(folder, via, UNDEFINED, sides.token()) for via in sides.PROTOCOLS}
@@ -28,7 +28,7 @@ def ours(triton: TritonServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
 @pytest.mark.parametrize("scenario", UNDEFINED)
 def test_facade(ours: Any, scenario: str, via: str) -> None:
-    """Known differences say what it does where v1 crashed, hung or sent garbage."""
+    """Where v1 crashed, hung or sent garbage, the facade does what its known difference states."""
     rows = known.of_scenario(ROWS, scenario, via)
     assert len(rows) == 1, f"{scenario} needs one row in known_differences.toml"
     text = json.dumps(ours[via][scenario]).replace('\\"', '"')
@@ -39,7 +39,7 @@ def test_facade(ours: Any, scenario: str, via: str) -> None:
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
 @pytest.mark.parametrize("scenario", UNDEFINED)
 def test_genuine_client(pair: sides.Pair, tmp_path: Path, scenario: str, via: str) -> None:
-    """The genuine client's results are still those on record, if they are always equal."""
+    """Results of the genuine client contain the text on record."""
     (row,) = known.of_scenario(ROWS, scenario, via)
     seen = pair.genuine.run(tmp_path, via, [scenario], sides.token(), limit=10)[scenario]
     assert row.genuine in json.dumps(seen), seen

@@ -1,4 +1,4 @@
-"""Migrates copies of the legacy programs, by the command, and reads its report."""
+"""Migrate copies of the legacy programs by the command, and read its report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TODO = "todo"
 
 
 class Site(NamedTuple):
-    """A legacy use of a program, and what became of it."""
+    """A legacy use of a program, and its outcome."""
 
     source: str  # of the program
     id: str
@@ -44,7 +44,7 @@ class Migration(NamedTuple):
 def migrated(
     programs: Iterable[Program], folder: Path, protocol: str, server: str, unsafe: bool
 ) -> Migration:
-    """Copy the programs to a folder and migrate them there; ``server``: its HTTP."""
+    """Copy the programs to a folder and migrate them. ``server`` is an HTTP address."""
     for program in programs:
         copy(program, folder)
     done = migrate(folder, protocol, server, unsafe)
@@ -59,7 +59,7 @@ def migrated(
 def migrate(
     folder: Path, protocol: str, server: str, unsafe: bool
 ) -> subprocess.CompletedProcess[str]:
-    """Migrate what is in a folder, in place."""
+    """Migrate the files of a folder in place."""
     options = ["--to", protocol, "--server", server, "--write", "--format", "json"]
     command = [sys.executable, "-m", "tritonclient_shim", "migrate", *options]
     return subprocess.run(

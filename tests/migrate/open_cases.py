@@ -1,4 +1,4 @@
-"""What does not end as before yet, with the reason. A case that does is to be taken out."""
+"""Cases that do not end as before yet, with reasons. Remove a case that does."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ OPEN = {
     "scenario_classes-grpc": _DECIMALS,
     "scenario_classes-http": _DECIMALS,
 }
-#: With the safe rewrites alone.
+#: Cases with the safe rewrites only.
 OPEN_SAFE: dict[str, str] = {}

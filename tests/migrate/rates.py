@@ -1,4 +1,4 @@
-"""How many of the legacy uses are rewritten."""
+"""Count the legacy uses that are rewritten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Counts = Dict[str, "Counter[str]"]  # id → outcome → how often
 
 
 def counted(sites: Iterable[Site]) -> Counts:
-    """Return what became of the uses, by id."""
+    """Return the number of uses with each outcome, by id."""
     counts: Counts = defaultdict(Counter)
     for site in sites:
         counts[site.id][site.outcome] += 1
@@ -22,7 +22,7 @@ def counted(sites: Iterable[Site]) -> Counts:
 
 
 def share(counts: Mapping[str, Counter[str]]) -> float:
-    """Return the part of the uses that is rewritten, safely or not."""
+    """Return the share of the uses that are rewritten, safely or not."""
     total = sum(sum(states.values()) for states in counts.values())
     left = sum(states[TODO] for states in counts.values())
     return 1 - left / total

@@ -1,4 +1,4 @@
-"""What the legacy programs do, before they are migrated and afterwards."""
+"""Run the legacy programs before and after their migration."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Case(NamedTuple):
 
 
 CASES = [Case(program, protocol) for program in PROGRAMS for protocol in program.protocols]
-#: Cases that do not end as before yet, each with the reason.
+#: Cases that do not end as before yet, with reasons.
 OPEN = open_cases.OPEN
 OPEN_SAFE = open_cases.OPEN_SAFE  # with the safe rewrites alone
-#: How the programs are migrated; what is safe on one protocol is so on the other.
+#: Protocol and ``unsafe`` of the migrations. A safe rewrite is safe on both protocols.
 WAYS = [("grpc", True), ("http", True), ("grpc", False)]
 NAMES = ["-".join((protocol, "unsafe" if unsafe else "safe")) for protocol, unsafe in WAYS]
 SAFE_CASES = [case for case in CASES if (case.protocol, False) in WAYS]
 
 
 def marked(cases: Iterable[Case], reasons: Mapping[str, str]) -> list[Any]:
-    """Return cases as parameters; those for which there is a reason are expected to fail."""
+    """Return cases as parameters. Cases with a reason are expected to fail."""
     return [
         pytest.param(
             case,
@@ -51,23 +51,23 @@ def marked(cases: Iterable[Case], reasons: Mapping[str, str]) -> list[Any]:
 
 
 class Trip(NamedTuple):
-    """How a program ends as it is, and how its migrated copies do."""
+    """The results of a program and of its migrated copies."""
 
     legacy: Ended
     migrated: dict[bool, Ended]  # with unsafe rewrites, and without
 
 
 class RoundTrips:
-    """Migrates the programs once for each protocol and way, and runs each when it is asked for."""
+    """The programs, migrated once for each of ``WAYS``. ``trip`` runs them on demand."""
 
     def __init__(self, server: TritonServer, folder: Path) -> None:
         self._folder, self.server = folder, server
-        self._runner = self._made_runner()
+        self._runner = self._new_runner()
         self.migration = lru_cache(maxsize=None)(self._migration)
         self._trips: dict[str, Trip] = {}
 
     def again(self, protocol: str, unsafe: bool) -> None:
-        """Migrate once more what has been migrated."""
+        """Migrate the migrated programs again."""
         migrate(self.migration(protocol, unsafe).folder, protocol, self.server.http, unsafe)
 
     def originals(self) -> Path:
@@ -77,7 +77,7 @@ class RoundTrips:
             copy(program, folder)
         return folder
 
-    def _made_runner(self) -> Runner:
+    def _new_runner(self) -> Runner:
         without = self._folder / "without"
         without.mkdir()
         addresses = {name: self.server.url(name) for name in ("http", "grpc")}
@@ -88,16 +88,16 @@ class RoundTrips:
         return migrated(PROGRAMS, folder, protocol, self.server.http, unsafe)
 
     def trip(self, case: Case) -> Trip:
-        """How the copies of a program end, which are run once."""
+        """Return the results of a program and of its copies. Run them once."""
         if str(case) not in self._trips:
             self._trips[str(case)] = self._trip(case)
         return self._trips[str(case)]
 
     def _trip(self, case: Case) -> Trip:
-        """Run all copies, side by side where they do not disturb each other."""
+        """Run all copies, in parallel if they do not disturb each other."""
         program, protocol = case
         place = copy(program, self._folder / "legacy")
-        ways = [unsafe for one, unsafe in WAYS if one == protocol]
+        ways = [unsafe for name, unsafe in WAYS if name == protocol]
         jobs: list[Callable[[], Ended]] = [partial(self._runner.run, program, protocol, place)]
         jobs += [self._job(case, self.migration(protocol, unsafe)) for unsafe in ways]
         with ThreadPoolExecutor(1 if program.alone else len(jobs)) as pool:

@@ -1,4 +1,4 @@
-"""Runs the legacy programs and what has been made of them, each in a folder of its own."""
+"""Run the legacy programs and their migrated copies, each in a separate folder."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Runner(NamedTuple):
     """Runs programs against one server."""
 
     addresses: Mapping[str, str]  # by protocol
-    without: Path  # a folder that hides what a migrated program shall not need
+    without: Path  # a folder that hides our packages from migrated programs
 
     def run(self, program: Program, protocol: str, folder: Path, needs_us: bool = True) -> Ended:
-        """Run the copy in a folder; ``needs_us``: the facade is there, as it was before."""
+        """Run the copy in a folder. If ``needs_us``, it can import the facade."""
         script = _script(folder / program.script)
         through = ("-m", "tritonclient_shim", "run") if program.needs_run and needs_us else ()
         done = subprocess.run(
@@ -59,7 +59,7 @@ class Runner(NamedTuple):
         return {**os.environ, **ours, **own}
 
     def _filled(self, text: str, protocol: str) -> str:
-        """Return what takes the places in an argument or variable."""
+        """Return an argument or variable with its placeholders replaced."""
         return text.format(
             url=self.addresses[protocol],
             protocol=protocol,
@@ -69,14 +69,14 @@ class Runner(NamedTuple):
 
 
 def runner(addresses: Mapping[str, str], folder: Path) -> Runner:
-    """Return a runner, with a folder whose modules stand in the way of ours."""
+    """Return a runner. Write modules into the folder that hide our packages."""
     for name in ("tensorrtserver", "tritonclient_shim"):
         (folder / f"{name}.py").write_text(_GONE.format(name), "utf-8")
     return Runner(addresses, folder)
 
 
 def copy(program: Program, folder: Path) -> Path:
-    """Copy the program's files to a new folder below a folder → the new one."""
+    """Copy the program's files to a subfolder of a folder. Return the subfolder."""
     place = folder / program.source
     place.mkdir(parents=True, exist_ok=True)
     for file in program.files:
@@ -87,7 +87,7 @@ def copy(program: Program, folder: Path) -> Path:
 
 
 def _script(path: Path) -> str:
-    """Return the name of the script to run: a notebook becomes one, as by Jupyter's ``convert``."""
+    """Return the name of the script to run. Convert a notebook to a script, as Jupyter does."""
     if path.suffix != ".ipynb":
         return path.name
     cells = json.loads(path.read_text("utf-8"))["cells"]

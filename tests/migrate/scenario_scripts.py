@@ -1,7 +1,7 @@
-"""Scenarios of the equivalence suite, written out as scripts of 2019, one for each of their files.
+"""Scenarios of the equivalence suite as scripts of 2019, a script for each file.
 
-A scenario is a function that calls v1's API through a recorder (``tests/equivalence/program``). In
-the script it calls the API itself and prints what the recorder would have noted:
+A scenario is a function that calls v1's API through a recorder (``tests/equivalence/program``). The
+script calls the API itself and prints what the recorder would record:
 
 =========================================  ======================================================
 ``see.open("simple", -1)``                 ``InferContext(url, protocol, "simple", -1)``
@@ -12,7 +12,7 @@ the script it calls the API itself and prints what the recorder would have noted
 ``see.getters("label", ctx)``              ``print("label", ctx.correlation_id(), …)``
 =========================================  ======================================================
 
-What the scenarios' file and the recorder define is in front of them, as far as it is used.
+A script begins with the definitions that it uses, from the scenarios' file and the recorder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Iterable, Mapping
 
 from tests.equivalence.sides import PROGRAM, scenarios
 
-#: Those of whose requests none is refused; what v1 took and a v2 client refuses is left out, too.
+#: Scenarios without refused requests, by file. They have no requests that only v1 accepts.
 SCENARIOS: dict[str, tuple[str, ...]] = {
     "callbacks": ("run_in_callback", "chained", "partials", "classes"),
     "classes": ("models", "values", "ties", "integers", "two_dimensions"),
@@ -54,7 +54,7 @@ def script_of(file: str) -> str:
     """Return the script of a file of scenarios."""
     tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
     recorder = ast.parse((PROGRAM / "recorder.py").read_text("utf-8"))
-    own = {name: _Written().visit(one) for name, one in _definitions(tree).items()}
+    own = {name: _Written().visit(node) for name, node in _definitions(tree).items()}
     played = {
         element.partition(".")[2]: own.pop(element.partition(".")[2]) for element in scenarios(file)
     }
@@ -79,7 +79,7 @@ def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
 
 
 def _needed(body: Iterable[ast.stmt], known: Mapping[str, ast.stmt]) -> list[ast.stmt]:
-    """Return the definitions that statements lead to, in the order of ``known``."""
+    """Return the definitions that statements need, in the order of ``known``."""
     wanted: list[ast.stmt] = []
     left = list(body)
     while left:
@@ -91,7 +91,7 @@ def _needed(body: Iterable[ast.stmt], known: Mapping[str, ast.stmt]) -> list[ast
 
 
 def _is_used(line: str, text: str) -> bool:
-    """True if a script needs a line: one that binds a name which the script has."""
+    """True if a script needs an import line, because it uses the imported name."""
     name = line.split()[-1]
     return "*" in line or "sys" in line or bool(re.search(rf"\b{name}\b", text))
 
@@ -101,7 +101,7 @@ def _expression(text: str) -> ast.expr:
 
 
 class _Written(ast.NodeTransformer):
-    """Writes the recorder's calls out."""
+    """A transformer that replaces the recorder's calls."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Return a function of the scenario's file, without the parameter ``see``."""
@@ -110,13 +110,13 @@ class _Written(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """Return what is told the recorder has no place in a script."""
+        """Drop assignments to attributes of the recorder."""
         target = node.targets[0]
-        is_told = isinstance(target, ast.Attribute) and _is_see(target.value)
-        return None if is_told else self.generic_visit(node)
+        is_recorder = isinstance(target, ast.Attribute) and _is_see(target.value)
+        return None if is_recorder else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``see…(…)`` → the call that it makes, printed."""
+        """Replace ``see…(…)`` by a ``print`` of the call that it makes."""
         self.generic_visit(node)
         function = node.func
         node.args = [item for item in node.args if not _is_see(item)]
@@ -138,7 +138,7 @@ class _Written(ast.NodeTransformer):
         )
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Return the variables of ``see``."""
+        """Replace the attributes of ``see`` by variables."""
         self.generic_visit(node)
         if _is_see(node.value):
             if node.attr == "grpc":

@@ -1,4 +1,4 @@
-"""Migrates short sources, and runs programs before and after."""
+"""Migrate short sources, and run programs before and after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTEXT = 'ctx = InferContext("localhost:8001", ProtocolType.GRPC, "simple")\n'
 
 
 def migrated(source: str, to: str = "", unsafe: bool = True) -> Migrated:
-    """Return a source, migrated."""
+    """Migrate a source and return the result."""
     return migrate("script.py", source.encode(), MigrateOptions(to, unsafe))
 
 
@@ -28,12 +28,12 @@ def body(source: str, to: str = "", unsafe: bool = True) -> str:
 
 
 def todo(migration: Migrated) -> list[str]:
-    """Return ``line:id`` of what is left."""
+    """Return ``line:id`` of the uses that are left."""
     return [f"{row.line}:{row.entry.id}" for row, outcome in migration.uses if outcome.todo]
 
 
 def write(migration: Migrated, script: Path) -> None:
-    """Write a migrated script, and the module that it imports its functions from."""
+    """Write a migrated script and its module of helpers."""
     script.write_bytes(migration.after)
     if migration.helpers:
         path, _, text = helper_file(str(script.parent), migration.helpers)

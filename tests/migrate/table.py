@@ -1,7 +1,7 @@
-"""The legacy programs, and how each one is called: data only.
+"""The legacy programs and their command lines: data only.
 
 ``{url}`` and ``{protocol}`` stand for the server's address and the protocol's name, as the program
-takes them; ``{number}`` is v1's number of it, ``{http}`` and ``{grpc}`` are both addresses.
+accepts them. ``{number}`` is v1's number of the protocol; ``{http}`` and ``{grpc}`` are addresses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import demo.programs as demo
 from tests.migrate import scenario_scripts
 
 PROGRAMS_FOLDER = Path(__file__).with_name("programs")
-#: Programs in the style of real ones, whose uses nobody has written down line by line.
+#: Programs in the style of real programs. ``expected_uses.txt`` does not list their uses.
 STYLES_FOLDER = PROGRAMS_FOLDER.with_name("styles")
 DEMO_FOLDER = Path(__file__).parents[2] / "demo" / "legacy"
 
@@ -26,22 +26,22 @@ HTTP, GRPC = ("http",), ("grpc",)
 
 
 class Program(NamedTuple):
-    """A program: its file, or the first of those in its folder, and how it is called."""
+    """A program: its files and its command line."""
 
-    name: str  # of the case: that of the file, and what is special about the call
+    name: str  # of the case: the file's name, and a word for the call
     files: tuple[Path, ...] = ()  # the first one is run
     arguments: tuple[str, ...] = FLAGS
     variables: Mapping[str, str] = {}
     protocols: tuple[str, ...] = ("http", "grpc")
-    needs_run: bool = False  # by ``tritonclient-shim run``: NumPy has removed what it uses
-    alone: bool = False  # what it does to the server would meet what its copies do
+    needs_run: bool = False  # ``tritonclient-shim run``: NumPy removed what it uses
+    alone: bool = False  # it changes the server's state, which its copies would see
     status: int = 0  # at the end
-    varies: str = ""  # a pattern for output that is another one in each run
+    varies: str = ""  # a pattern for output that differs from run to run
     text: str = ""  # of a program that has no file
 
     @property
     def source(self) -> str:
-        """Return the name that all cases of the same files have."""
+        """Return the name that the cases of these files share."""
         return self.name.partition("-")[0]
 
     @property
@@ -180,10 +180,10 @@ DEMO = tuple(
         varies=r"^Request \d+" if item.script == "image_client.py" else "",  # v1's server counted
     )
     for item in demo.PROGRAMS
-    if item.script != "flower_client.py"  # its model is another server's
+    if item.script != "flower_client.py"  # its model is on another server
 )
 
-#: The scenarios that can be written as scripts; ``ast.unparse``, which writes, is Python 3.9's.
+#: The scenarios as scripts. ``ast.unparse`` exists since Python 3.9.
 SCENARIO = tuple(
     Program(f"scenario_{name}", (), PLACES, text=scenario_scripts.script_of(name), alone=True)
     for name in (scenario_scripts.SCENARIOS if sys.version_info >= (3, 9) else ())

@@ -1,4 +1,4 @@
-"""The registry's and scan's claims about migration are those of the rules."""
+"""The registry and scan claim about migration what the rules do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tritonclient_shim.rewrite.options import MigrateOptions
 
 CORPORA = (PROGRAMS_FOLDER.with_name("expected_uses.txt"),
            *(Path(__file__).parents[1] / "unit" / "scan_corpus").glob("*.txt"))  # fmt: skip
-#: Uses that no program of the corpora has.
+#: Uses that the corpora lack.
 RARE = """
 from tensorrtserver.api import *
 import tensorrtserver.cuda_shared_memory as cuda
@@ -24,7 +24,7 @@ flags.async
 
 
 def test_each_id_is_told_by_a_tool() -> None:
-    """Each id is in the expectations of a corpus that scan is held to, found here, or noticed."""
+    """Each id is in a corpus, is reported by scan for ``RARE``, or is noticed at run time."""
     corpora = "".join(path.read_text("utf-8") for path in CORPORA)
     rare = {row.entry.id for row in scan(sources.parsed("rare.py", RARE.encode()))}
     noticed = {id for id, entry in ENTRIES.items() if entry.counted}
@@ -32,7 +32,7 @@ def test_each_id_is_told_by_a_tool() -> None:
 
 
 def test_uses_told_as_automatic_are_gone_afterwards() -> None:
-    """In every program scan finds, after ``migrate --unsafe``, what it told as by hand before."""
+    """After ``migrate --unsafe``, scan reports exactly the uses that it reported as manual."""
     for path in sorted(PROGRAMS_FOLDER.rglob("*")):
         if path.suffix not in (".py", ".ipynb"):
             continue
@@ -41,6 +41,6 @@ def test_uses_told_as_automatic_are_gone_afterwards() -> None:
         by_hand = Counter(row.entry.id for row in uses if not row.rewritable)
         after = sources.parsed(str(path), migrate(str(path), data, MigrateOptions("", True)).after)
         left = Counter(row.entry.id for row in scan(after))
-        for id in IMPORTS:  # an import stays with one of its names, reported once for its file
+        for id in IMPORTS:  # an import stays if one of its names stays; a file reports it once
             by_hand[id], left[id] = bool(by_hand[id]), bool(left[id])
         assert +by_hand == +left, path

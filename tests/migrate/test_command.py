@@ -1,4 +1,4 @@
-"""``tritonclient-shim migrate``: what it prints and writes, and how it ends."""
+"""``tritonclient-shim migrate``: its output, the files that it writes, its exit status."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_written_file_keeps_its_mode(folder: Path) -> None:
 
 
 def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --write the status is 1 where a use is left."""
+    """With --write the exit status is 1 if a use is left."""
     (folder / "a.py").write_text(LEFT, "utf-8")
     assert main(["migrate", "--write", "a.py"]) == 1
     assert "TS059 to do: unsafe: a server" in capsys.readouterr().out
@@ -68,7 +68,7 @@ def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_unreadable_file_does_not_stop_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that cannot be parsed is named; the others are written."""
+    """A file that cannot be parsed is named. The other files are written."""
     (folder / "b.py").write_text("def f(:  # tensorrtserver\n", "utf-8")
     assert main(["migrate", "--write", "b.py", "a.py", "missing.py"]) == 3
     err = capsys.readouterr().err
@@ -80,7 +80,7 @@ def test_unreadable_file_does_not_stop_the_others(
 def test_bug_of_a_rule_does_not_stop_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file at which a rule fails is named, as a bug that can be reported; the rest is done."""
+    """A file that makes a rule fail is reported as a bug. The other files are written."""
     real = infer.run
 
     def fails(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -101,7 +101,7 @@ def test_bug_of_a_rule_does_not_stop_the_others(
 
 
 def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON is a document with each use and its outcome, and nothing else."""
+    """With ``--format json``, stdout is a document with each use and its outcome."""
     main(["migrate", "a.py", "--format", "json"])
     document: Any = json.loads(capsys.readouterr().out)
     outcomes = {element["id"]: element["outcome"] for element in document["uses"]}
@@ -110,7 +110,7 @@ def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With a model's configuration requests become tritonclient's own lines."""
+    """With a model's configuration, requests become lines of tritonclient."""
     config = 'name: "simple" max_batch_size: 8\n' + "".join(
         f'input {{ name: "{name}" data_type: TYPE_INT32 dims: [16] }}\n' for name in ("A", "B")
     )
@@ -169,7 +169,7 @@ def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
 
 
 def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
-    """Work at the first statement of a cell is noted there once, not at each run."""
+    """A second run adds no second comment to the first statement of a cell."""
     sources = ["from tensorrtserver.api import *\n", "ctx = InferContext(url, given, 'm')\n"]
     cells = [{"cell_type": "code", "metadata": {}, "source": [item]} for item in sources]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
@@ -182,7 +182,7 @@ def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
 
 @pytest.mark.parametrize("source", ["", "# nothing yet\n", "ctx.run(1", "%matplotlib inline\n"])
 def test_cells_without_statements_stay(folder: Path, source: str) -> None:
-    """Empty cells, those with comments alone and broken ones stay as they are."""
+    """Empty cells, cells with only comments and broken cells stay as they are."""
     sources = ["from tensorrtserver.api import *\n", source]
     cells = [{"cell_type": "code", "metadata": {}, "source": item} for item in sources]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")

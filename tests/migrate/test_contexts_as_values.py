@@ -1,4 +1,4 @@
-"""Contexts that functions, containers and other files hand on, and classes derived from them."""
+"""Contexts in functions, containers and other files, and classes derived from contexts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUN = "ctx.run(i, o)\n"
     ],
 )
 def test_context_that_escapes_becomes_an_object(use: str) -> None:
-    """A context that other code gets becomes an object with its methods; safely it stays."""
+    """A context that reaches other code becomes an object. Without --unsafe it stays."""
     migration = migrated(STAR + CONTEXT + _RUN + use)
     assert todo(migration) == []
     assert _OBJECT + _RUN in migration.after.decode()
@@ -32,13 +32,13 @@ def test_context_that_escapes_becomes_an_object(use: str) -> None:
     "arguments", ["*row", "**settings", "u, 1, **more", "u, protocol=p(), model_name=f(x)"]
 )
 def test_arguments_that_are_not_seen(arguments: str) -> None:
-    """A constructor whose arguments are not seen keeps them."""
+    """A constructor keeps arguments that the file hides."""
     source = f"c = InferContext({arguments})\nc.run(i, o)\n"
     assert f"InferModel({arguments})" in body(source)
 
 
 def test_class_derived_from_a_context() -> None:
-    """A class derived from a context is derived from the object's class; safely it stays."""
+    """A class derived from a context derives from the object's class. Without --unsafe it stays."""
     source = (
         "class A(InferContext):\n    def __init__(self, u):\n"
         "        InferContext.__init__(self, u, 1, 'm')\n"

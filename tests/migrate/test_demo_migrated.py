@@ -1,4 +1,4 @@
-"""The demo's scripts, migrated: on the real server they print what they printed."""
+"""The demo's migrated scripts print on the real server what they printed before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server() -> Iterator[TritonServer]:
 def test_prints_the_same(
     server: TritonServer, tmp_path: Path, name: str, protocol: str, chosen: bool
 ) -> None:
-    """A migrated script prints the same, with the protocol fixed or chosen at run time."""
+    """The output of a script stays, with the protocol fixed or chosen at run time."""
     script = DEMO / f"{name}_client.py"
     options = MigrateOptions("" if chosen else protocol, unsafe=True)
     migration = migrate(str(script), script.read_bytes(), options)
@@ -40,7 +40,7 @@ def test_prints_the_same(
     arguments = ("-u", server.url(protocol), "-i", protocol)
     before, after = run(script, *arguments), run(tmp_path / "script.py", *arguments)
     assert before.status == 0
-    if name == "image":  # it prints the numbers of its requests, which are another count now
+    if name == "image":  # it prints request numbers, and the helpers count them differently
         assert (after.status, after.output[-5:]) == (0, "PASS\n")
     else:
         assert after == before

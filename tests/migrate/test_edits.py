@@ -1,4 +1,4 @@
-"""What is not rewritten keeps its format."""
+"""Text that is not rewritten keeps its format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_imports_that_go(source: str, expected: str) -> None:
     ],
 )
 def test_comment_above_a_statement(statement: str) -> None:
-    """What is left to do stands above the line where the statement begins."""
+    """A comment with work to do is above the first line of its statement."""
     comment, _, rest = body(f"{statement}\n").partition("\n")
     assert comment.startswith("# TODO(TS020): ")
     assert rest == f"{statement}\n"
@@ -69,14 +69,14 @@ def test_line_breaks_of_windows() -> None:
 
 
 def test_tabs() -> None:
-    """A line that is put in has the indentation of its block, also of tabs."""
+    """An added line has the indentation of its block, also if that uses tabs."""
     statement = "if a:\n\twith d():\n\t\tServerHealthContext(*u)\n"
     assert body(statement).splitlines()[2].startswith("\t\t# TODO(TS020): ")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="places in f-strings are known since 3.12")
 def test_quotes_in_f_strings() -> None:
-    """A migrated f-string has no quotes inside that Python 3.11 would take for its end."""
+    """A migrated f-string has no quotes inside that end it on Python 3.11."""
     source = 'c = InferContext("u", 1, "m")\nprint(f"{c.run(i, o)}", f\'{c.run(i, o)}\')\n'
     assert body(source).splitlines()[-1] == (
         """print(f"{run_model(c, 'm', i, o)}", f'{run_model(c, "m", i, o)}')"""
@@ -84,7 +84,7 @@ def test_quotes_in_f_strings() -> None:
 
 
 def test_statements_that_share_a_line() -> None:
-    """What is added to a statement stays with it in its block: on its line."""
+    """A line added after a statement joins its line if other statements share the line."""
     rest = "try:\n    f()\nexcept InferenceServerException: pass\n"
     first = body(f"def f(): {_CONTEXT.strip()}; return c\n{rest}").splitlines()[0]
     client = _CLIENT.strip()
@@ -92,7 +92,7 @@ def test_statements_that_share_a_line() -> None:
 
 
 def test_request_in_a_loop_on_one_line() -> None:
-    """Lines of tritonclient never come before the loop that their request is in."""
+    """A request in a loop on one line becomes a call, not lines before the loop."""
     tensor = {"name": "A", "data_type": "TYPE_INT32", "dims": ["16"]}
     loop = "for a in b: r = c.run({'A': [a]}, {'O': InferContext.ResultFormat.RAW}); print(r)\n"
     options = MigrateOptions(unsafe=True, configs={"m": {"input": [tensor]}})

@@ -7,7 +7,7 @@ from tritonclient_shim.cli._models import configurations
 
 
 def test_either_protocol(round_trips: RoundTrips) -> None:
-    """The address may be that of HTTP or of gRPC; what is rewritten depends on it nowhere."""
+    """``--server`` returns equal configurations for the address of HTTP and of gRPC."""
     over_http, over_grpc = (
         configurations(round_trips.server.url(protocol), ()) for protocol in ("http", "grpc")
     )
@@ -17,7 +17,7 @@ def test_either_protocol(round_trips: RoundTrips) -> None:
 
 
 def _used(config: object) -> object:
-    """Return what ``migrate`` reads of a configuration; JSON of a message leaves zeros out."""
+    """Return what ``migrate`` reads of a configuration. JSON of a message lacks zeros."""
     assert isinstance(config, dict)
     tensors = [*config["input"], *config["output"]]
     parts = [

@@ -1,4 +1,4 @@
-"""Scan finds every use in the legacy programs, and nothing else."""
+"""Scan reports every use in the legacy programs, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.migrate import uses
 
 @pytest.mark.parametrize("path", uses.sources_of_programs(), ids=uses.name_of)
 def test_every_use_is_found_and_nothing_else(path: Path) -> None:
-    """The ids at each line are those that were written down, by hand, for the program."""
-    assert uses.found(path) == uses.expected()[uses.name_of(path)]
+    """The ids at each line are those of ``expected_uses.txt``."""
+    assert uses.scanned(path) == uses.expected()[uses.name_of(path)]
 
 
 def test_every_expectation_is_of_a_program() -> None:
-    """No file is expected that is not there any more."""
+    """``expected_uses.txt`` names exactly the existing programs."""
     assert uses.expected().keys() == {uses.name_of(path) for path in uses.sources_of_programs()}

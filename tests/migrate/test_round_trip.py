@@ -26,7 +26,7 @@ from tritonclient_shim.rewrite.files import scan
 
 @pytest.mark.parametrize("case", marked(CASES, OPEN))
 def test_program_does_the_same(round_trips: RoundTrips, case: Case) -> None:
-    """A migrated program prints what it printed; without our package, where nothing is left."""
+    """A program prints as before migration; without our package if it is complete."""
     trip = round_trips.trip(case)
     assert trip.legacy.status == case.program.status, trip.legacy.err
     assert trip.legacy.out
@@ -36,7 +36,7 @@ def test_program_does_the_same(round_trips: RoundTrips, case: Case) -> None:
 
 @pytest.mark.parametrize("case", marked(SAFE_CASES, OPEN_SAFE))
 def test_half_migrated_program_does_the_same(round_trips: RoundTrips, case: Case) -> None:
-    """Where the safe rewrites alone are made, the program still runs and prints the same."""
+    """After the safe rewrites only, a program still runs and prints as before."""
     trip = round_trips.trip(case)
     migrated = trip.migrated[False]
     assert migrated[:2] == trip.legacy[:2], migrated.err
@@ -44,7 +44,7 @@ def test_half_migrated_program_does_the_same(round_trips: RoundTrips, case: Case
 
 @pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
 def test_every_use_is_told(round_trips: RoundTrips, protocol: str, unsafe: bool) -> None:
-    """The report has each use that scan finds in the programs, with what became of it."""
+    """The report has each use that scan reports for the programs, with its outcome."""
     migration = round_trips.migration(protocol, unsafe)
     assert migration.status in (0, 1), migration.err
     place = round_trips.originals()
@@ -60,7 +60,7 @@ def test_every_use_is_told(round_trips: RoundTrips, protocol: str, unsafe: bool)
 def test_nothing_is_left_in_complete_programs(
     round_trips: RoundTrips, protocol: str, unsafe: bool
 ) -> None:
-    """In a program of whose uses none is left to do, scan finds none."""
+    """Scan reports no uses in a program that migrate reports as complete."""
     migration = round_trips.migration(protocol, unsafe)
     complete = {item.source for item in PROGRAMS if migration.is_complete(item)}
     paths = [path for name in complete for path in _sources(migration.folder / name)]
@@ -72,7 +72,7 @@ def test_nothing_is_left_in_complete_programs(
 def test_second_migration_changes_nothing(
     round_trips: RoundTrips, protocol: str, unsafe: bool
 ) -> None:
-    """What has been migrated stays as it is when it is migrated again."""
+    """A second migration leaves the files as they are."""
     migration = round_trips.migration(protocol, unsafe)
     before = _digests(migration.folder)
     round_trips.again(protocol, unsafe)
@@ -81,7 +81,7 @@ def test_second_migration_changes_nothing(
 
 @pytest.mark.parametrize("protocol", ["grpc", "http"])
 def test_most_uses_are_rewritten(round_trips: RoundTrips, protocol: str) -> None:
-    """Of all uses at least 85 % are rewritten, and of the requests, too."""
+    """At least 85 % of all uses, and 85 % of the requests, are rewritten."""
     counts = rates.counted(round_trips.migration(protocol, True).sites)
     requests = {id: counts[id] for id in rates.REQUESTS if id in counts}
     print(rates.table(counts))  # pytest -rP shows it

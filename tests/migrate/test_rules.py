@@ -1,4 +1,4 @@
-"""What legacy uses become, on small sources."""
+"""Rewrites of legacy uses in small sources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tritonclient_shim.rewrite.helpers.clients import signed_id
 
 
 def test_protocol_of_the_program() -> None:
-    """A protocol chosen at run time goes on being chosen, or is the one that was asked for."""
+    """A protocol chosen at run time stays chosen, unless the option names a protocol."""
     source = 'p = ProtocolType.from_str(text)\nh = ServerHealthContext("u", p)\n'
     chosen = 'p = text.lower()\nh = CLIENTS[p].InferenceServerClient("u")\n'
     assert body(source) == chosen
@@ -18,7 +18,7 @@ def test_protocol_of_the_program() -> None:
 
 
 def test_star_import_becomes_names() -> None:
-    """What only the star import bound is imported by its name, and nothing else."""
+    """Names that only the star import bound are imported by name if they are used."""
     text = migrated(STAR + "try:\n    print(np, sys)\nexcept InferenceServerException:\n    pass\n")
     assert text.after.decode() == (
         "import sys\nfrom tritonclient.utils import InferenceServerException\n"
@@ -27,7 +27,7 @@ def test_star_import_becomes_names() -> None:
 
 
 def test_context_stays_with_a_use_that_stays() -> None:
-    """Where a use cannot be rewritten its context stays, and no other; the file says why."""
+    """A use that stays keeps its context, and no other context. A comment says why."""
     why = "infer_stats of a status has no successor"
     source = (
         f'{STAR}{CONTEXT}r = ctx.run(i, o)\ns = ServerStatusContext("u", 1).get_server_status()\n'
@@ -41,7 +41,7 @@ def test_context_stays_with_a_use_that_stays() -> None:
 
 
 def test_unsafe_needs_the_option() -> None:
-    """What some programs may notice is reported and left alone without --unsafe."""
+    """Without --unsafe, a rewrite that programs may notice is reported and not done."""
     source = f"{STAR}{CONTEXT}ctx.run(i, {{'O': (InferContext.ResultFormat.CLASS, 2)}})\n"
     migration = migrated(source, unsafe=False)
     assert not migration.changed
@@ -50,14 +50,14 @@ def test_unsafe_needs_the_option() -> None:
 
 
 def test_error_of_the_constructor_is_kept() -> None:
-    """In a try the model is asked for when the context was made."""
+    """A context in a ``try`` becomes a client with a check of the model."""
     assert 'check_model(ctx, "simple")' in body(
         f"try:\n    {CONTEXT}except InferenceServerException as e:\n    print(e.message())\n"
     )
 
 
 def test_error_that_tells_of_the_server() -> None:
-    """Where an error is asked for v1's ids, the contexts that raise it stay."""
+    """If a program reads v1's ids of an error, the contexts that raise the error stay."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
     migration = migrated(STAR + source, unsafe=False)
     assert {"3:TS050", "4:TS015", "5:TS017"} <= set(todo(migration))
@@ -66,7 +66,7 @@ def test_error_that_tells_of_the_server() -> None:
 
 
 def test_states_by_name() -> None:
-    """Names and numbers of a status's states become those of a class of the file."""
+    """Names and numbers of states become members of a class of the helpers."""
     text = migrated(
         "from tensorrtserver.api import server_status_pb2 as ss\n"
         "print(ss.ModelReadyState.Name(n), n == ss.MODEL_READY, ss.ServerReadyState.Value('A'))\n"
@@ -80,7 +80,7 @@ def test_states_by_name() -> None:
 
 
 def test_import_with_a_fallback() -> None:
-    """A name that is only bound where v1 is missing keeps no import of v1."""
+    """An import of v1 goes even if its fallback binds the name."""
     source = (
         "try:\n    from tensorrtserver.api import InferContext\n    there = True\n"
         "except ImportError:\n    InferContext, there = None, False\n"
@@ -94,7 +94,7 @@ def test_import_with_a_fallback() -> None:
 
 @pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('id')"])
 def test_status_of_which_more_is_read(read: str) -> None:
-    """A status stays if something is read of it that no server returns."""
+    """A status stays if the program reads a part that no server returns."""
     source = f'{STAR}s = ServerStatusContext("u", 1).get_server_status()\nprint(s.{read})\n'
     assert "2:TS026" in todo(migrated(source))
 
@@ -107,7 +107,7 @@ def test_one_comment_for_a_line() -> None:
 
 
 def test_batch_size_of_other_inputs() -> None:
-    """A request that v1 refused, since its batch size was not that of its inputs, is refused."""
+    """A request keeps its call if its inputs have another batch size: v1 refused it."""
     for size in (1, 3):
         source = f"{CONTEXT}ctx.run({{'A': [a, b]}}, {{}}, batch_size={size})\n"
         assert f"ctx.run({{'A': [a, b]}}, {{}}, batch_size={size})" in body(source)
@@ -118,7 +118,7 @@ def test_batch_size_of_other_inputs() -> None:
     "use", ["print(p)", "str(p).lower()", "'%s' % p", "f'{p}'", "'{}'.format(p)", "log.info('', p)"]
 )
 def test_text_of_a_protocol(use: str) -> None:
-    """Where a protocol is printed the file gets a class with v1's names and numbers."""
+    """If a program prints a protocol, it gets a class with v1's names and numbers."""
     source = f'p = ProtocolType.from_str(t)\nServerHealthContext("u", p).is_live()\n{use}\n'
     migration = migrated(STAR + source)
     once = migration.after.decode()
@@ -128,7 +128,7 @@ def test_text_of_a_protocol(use: str) -> None:
 
 
 def test_raw_stub_with_a_call_that_has_no_rule() -> None:
-    """A raw stub stays whole where one of its calls has no rule; a second run adds no comment."""
+    """A raw stub stays if one of its calls has no rule. A second run adds no comment."""
     source = (
         "from tensorrtserver.api import grpc_service_pb2 as pb, grpc_service_pb2_grpc\n"
         "s = grpc_service_pb2_grpc.GRPCServiceStub(channel)\ns.Infer(pb.InferRequest())\n"
@@ -140,7 +140,7 @@ def test_raw_stub_with_a_call_that_has_no_rule() -> None:
 
 
 def test_cuda_memory() -> None:
-    """CUDA memory becomes regions with a raw handle; its module is imported when it is used."""
+    """CUDA memory becomes regions with a raw handle. Its module is imported at the first use."""
     source = (
         "from tensorrtserver.api import SharedMemoryControlContext\n"
         "import tensorrtserver.cuda_shared_memory as cuda\n"
@@ -161,7 +161,7 @@ def test_cuda_memory() -> None:
 
 
 def test_handle_of_another_function() -> None:
-    """A handle whose making is not seen is a region, too, with --unsafe."""
+    """With --unsafe, a handle of unknown origin counts as a region."""
     source = "c = SharedMemoryControlContext(u, 1)\ndef f(h):\n    c.register(h)\n"
     assert todo(migrated(STAR + source)) == []
     assert "h.name, h.key, h.byte_size" in body(source)
@@ -169,7 +169,7 @@ def test_handle_of_another_function() -> None:
 
 
 def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
-    """A request whose outputs may be asked for as CLASS is left where that CLASS is left."""
+    """A request whose outputs may be CLASS stays if a use of CLASS stays."""
     source = (
         f"{CONTEXT}wanted = {{'O': (InferContext.ResultFormat.CLASS, 2)}}\nctx.run(i, wanted)\n"
     )
@@ -178,7 +178,7 @@ def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
 
 
 def test_forms_behind_variables_are_counted_by_a_function() -> None:
-    """Where CLASS is given another name, v1's values stay, and are read at the call."""
+    """If CLASS has an alias, v1's values stay, and a helper converts them at the call."""
     source = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
     assert body(source) == (
         'CLASS = 2\nctx = grpcclient.InferenceServerClient("localhost:8001")\n'
@@ -187,7 +187,7 @@ def test_forms_behind_variables_are_counted_by_a_function() -> None:
 
 
 def test_functions_of_future_keep_their_names() -> None:
-    """``iteritems`` of the star import, or imported, becomes a function of this name."""
+    """``iteritems`` of the star import, or of ``future``, becomes a helper of this name."""
     for imports in (STAR, f"from future.utils import iteritems\n{STAR}"):
         text = migrated(f"{imports}for one in iteritems(found):\n    pass\n").after.decode()
         assert "from triton_helpers import iteritems\n" in text
@@ -196,20 +196,20 @@ def test_functions_of_future_keep_their_names() -> None:
 
 
 def test_large_sequence_id() -> None:
-    """A sequence's id in the upper half of 64 bits is sent over gRPC as a negative number."""
+    """Over gRPC, a sequence's id above 2**63 - 1 becomes a negative number."""
     ids = [7, 2**63 - 1, 2**63, 2**64 - 1]
     assert [signed_id(item) for item in ids] == [7, 2**63 - 1, -(2**63), -1]
 
 
 def test_protocol_by_its_name() -> None:
-    """A protocol that is written down as text becomes this text, in lower case."""
+    """A protocol from literal text becomes the text in lower case."""
     assert body('print(is_up(ProtocolType.from_str("gRPC")))\n', unsafe=False) == (
         'print(is_up("grpc"))\n'
     )
 
 
 def test_use_in_an_argument_that_goes() -> None:
-    """What stands in the protocol's argument goes with it, where the protocol is chosen."""
+    """With --to, the protocol's argument goes, with the uses inside it."""
     source = f"{STAR}p = given()\nh = ServerHealthContext(u, ProtocolType(p))\nh.is_live()\n"
     chosen = migrated(source, "grpc")
     assert todo(chosen) == []
@@ -219,7 +219,7 @@ def test_use_in_an_argument_that_goes() -> None:
 
 
 def test_method_that_is_called_on_its_class() -> None:
-    """Without an object no client can take its place, also where the file makes only one."""
+    """A method called on its class stays, also if the file makes only one object."""
     creation = "s = ServerStatusContext(u, 1)\n"
     source = f"{STAR}{creation}print(ServerStatusContext.get_server_status())\n"
     migration = migrated(source)
@@ -240,7 +240,7 @@ def test_asked_whether_it_has_regions() -> None:
 
 
 def test_whole_status_stays() -> None:
-    """A status that is used as a whole, also behind another question, stays v1's."""
+    """A status that is used as a whole stays v1's, also in a conditional expression."""
     for use in ("print(s)\n", 'print(1 if hasattr(s, "x") else s)\n', "print(1 if ok else s)\n"):
         assert "3:TS045" in todo(migrated(STAR + _CONTROL + _STATUS + use)), use
 
@@ -249,14 +249,14 @@ _USED = "def use(x):\n    return ctx.run(x, o)\nctx = InferContext('u', p, 'm')\
 
 
 def test_client_for_each_thread() -> None:
-    """Over HTTP a client is made anew for each thread, if the file imports what has threads."""
+    """Over HTTP each thread gets a separate client if the file imports a module of threads."""
     threads = f"from concurrent.futures import ThreadPoolExecutor\n{_USED}"
     assert "connect(httpclient, " in body(threads, "http")
     assert "connect(" not in body(threads, "grpc") + body(_USED, "http")
 
 
 def test_error_of_the_constructor() -> None:
-    """A function asks for the model where it makes a context, if the file may wait for an error."""
+    """A function checks the model of its context if the file catches the error."""
     source = "def make(name):\n    c = InferContext('u', 1, name)\n    return c.run(a, b)\n"
     tried = f"{source}try:\n    make(n)\nexcept InferenceServerException:\n    print('refused')\n"
     assert "check_model(c, name)" in body(tried)

@@ -1,4 +1,4 @@
-"""Programs that are migrated on the spot print what they printed, on a real server."""
+"""Migrated programs print on a real server what they printed before."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ for n, request_id in sorted(finished):
     ids=["contexts in functions and containers", "last requests", "threads in turn"],
 )
 def test_same_on_a_server(program: str, to: str, triton: TritonServer, tmp_path: Path) -> None:
-    """A program prints the same when it is migrated."""
+    """A program prints before and after migration equal output."""
     script = tmp_path / "script.py"
     url = triton.url(to == "grpc")
     script.write_text(program)
@@ -145,7 +145,7 @@ def test_same_on_a_server(program: str, to: str, triton: TritonServer, tmp_path:
 
 
 def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path: Path) -> None:
-    """Requests with a sequence id reach the server in the order they are made."""
+    """Requests with a sequence id reach the server in the order of their calls."""
     script = tmp_path / "script.py"
     write(migrated(SEQUENCE), script)
     ended = run(script, triton.http, "http")

@@ -1,8 +1,8 @@
-"""The ids expected of the legacy programs, line by line, as ``expected_uses.txt`` has them.
+"""Read the ids of the legacy programs' lines from ``expected_uses.txt``, and scan for them.
 
-A line of that file is ``LINE IDS | text of the line``, below the name of the program's file; in a
-notebook ``CELL:LINE`` stands for the line. The text is there for whoever reviews the ids, and it
-shows when a program has changed.
+A line of that file is ``LINE IDS | text of the line``, below the name of the program's file. In a
+notebook ``CELL:LINE`` stands for the line. The text helps whoever reviews the ids. It also shows
+that a program changed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def sources_of_programs() -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """Return a program's file as the expectations name it."""
+    """Return the name of a program's file in ``expected_uses.txt``."""
     return path.relative_to(PROGRAMS_FOLDER).as_posix()
 
 
 def expected() -> dict[str, Uses]:
-    """Return what scan must find at which line, by file."""
+    """Return the expected uses of each file."""
     uses: dict[str, Uses] = defaultdict(dict)
     name = ""
     for line in EXPECTED.read_text("utf-8").splitlines():
@@ -43,8 +43,8 @@ def expected() -> dict[str, Uses]:
     return dict(uses)
 
 
-def found(path: Path) -> Uses:
-    """Return what scan finds at which line of a file."""
+def scanned(path: Path) -> Uses:
+    """Return the uses that scan reports for a file."""
     ids: dict[str, set[str]] = defaultdict(set)
     lines = {}
     for row in scan(sources.read(str(path))):

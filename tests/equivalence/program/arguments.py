@@ -55,7 +55,7 @@ WORDS = ("", "a", "bc", "\u00e4\u20ac", "x\0y", "12", "end\0")
 
 
 class Dice:
-    """Random choices that are the same on every version of Python."""
+    """Random choices that are equal on every version of Python."""
 
     def __init__(self, seed):
         self.random = random.Random(seed).random
@@ -76,10 +76,10 @@ class Dice:
 
 
 class Arguments:
-    """Makes arguments for the model of a context."""
+    """A source of random arguments for the model of a context."""
 
     def array(self, kind, dims, good=True):
-        """Return an array for one batch entry; not ``good``: odd in size, shape or type."""
+        """Return an array for one batch entry. If not ``good``, its size, shape or type is odd."""
         dice = self.dice
         shape = [dice.below(4) if size is ANY else size for size in dims]
         if not good:
@@ -115,13 +115,13 @@ class Arguments:
         return values
 
     def inputs(self, batch, good):
-        """Inputs of the context's model for a batch, perhaps with one thing wrong."""
+        """Return inputs of the context's model for a batch. If not ``good``, spoil one input."""
         dice, result = self.dice, {}
         rows, _, _ = MODELS[self.model]
         broken = None if good else dice.pick([row[0] for row in rows])
         for name, kind, dims in dice.mixed(rows):
-            one = self.array(kind, dims)
-            arrays = [one] + [self.like(kind, one) for _ in range(batch - 1)]
+            first = self.array(kind, dims)
+            arrays = [first] + [self.like(kind, first) for _ in range(batch - 1)]
             if name == broken:
                 arrays = self.spoilt(kind, dims, arrays)
             elif dice.chance(0.2):
@@ -131,11 +131,13 @@ class Arguments:
             result["NOPE"] = [np.zeros(1)]
         return result
 
-    def like(self, kind, one):
-        """Another array of the same shape; of strings."""
+    def like(self, kind, array):
+        """Return an array of equal shape and type with other values."""
         if kind == "text":
-            return one[::-1] if one.ndim else one
-        return np.ascontiguousarray(one + one.dtype.type(1)) if one.dtype != bool else ~one
+            return array[::-1] if array.ndim else array
+        if array.dtype == bool:
+            return ~array
+        return np.ascontiguousarray(array + array.dtype.type(1))
 
     def spoilt(self, kind, dims, arrays):
         odd = self.dice.below(8)

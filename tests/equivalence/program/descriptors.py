@@ -9,7 +9,7 @@ MODULES = ("model_config", "request_status", "api", "server_status", "grpc_servi
 
 
 def fields(message, path):
-    """Yield the rows of a message and of all that is in it."""
+    """Yield the rows of a message, its fields, its nested messages and its enums."""
     path = path + "." + message.name
     yield [path, "message"]
     oneofs = [item.name for item in message.oneof_decl]

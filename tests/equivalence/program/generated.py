@@ -1,6 +1,6 @@
-"""Call programs made from a seed: legal and illegal calls in random order, for Python 3.6.
+"""Generate programs from a seed: legal and illegal calls in random order, for Python 3.6.
 
-What v1 leaves undefined is left out: inputs that are missing, calls on a closed context.
+They avoid what v1 leaves undefined: missing inputs, calls on a closed context.
 """
 
 import threading
@@ -17,12 +17,12 @@ LONG = 40  # steps of every fifth program
 
 
 class Program(Arguments, Repeats):
-    """One program: a context at a time, and steps on it."""
+    """A program: one context at a time, and steps on it."""
 
     def __init__(self, see, seed):
         self.see, self.dice, self.seed = see, Dice(seed), seed
         self.handles, self.number, self.requests = {}, 0, []
-        self.made = []  # requests of this context to make again, and whether they were answered
+        self.earlier = []  # requests of this context to repeat, and whether each succeeded
         self.model, self.ctx = "simple", see.open("simple")
         self.control = see.of("SharedMemoryControlContext")
 
@@ -61,7 +61,7 @@ class Program(Arguments, Repeats):
             ctx = self.see.open(name, **more)
         except Exception as error:
             self.see.note(self.label(f"refused {name!r}"), self.see.refusal(error))
-            self.model, self.ctx, self.made = "simple", self.see.open("simple"), []
+            self.model, self.ctx, self.earlier = "simple", self.see.open("simple"), []
             return
         self.forget()
         if isinstance(name, bytes):
@@ -70,33 +70,33 @@ class Program(Arguments, Repeats):
         self.see.getters(self.label("constructed"), ctx)
 
     def forget(self):
-        """Wait for requests that are on their way."""
+        """Wait for the requests in flight, then forget all requests."""
         for done, _ in self.requests:
             done.wait(WAIT)
-        self.requests, self.made = [], []
+        self.requests, self.earlier = [], []
 
     def run(self, request=None):
         inputs, outputs, more = request or self.arguments()
         value = self.see.run(self.label("run"), self.ctx, inputs, outputs, **more)
         if request is None and (value is not None or self.dice.chance(0.2)):
-            self.made.append(((inputs, outputs, more), value is not None))
+            self.earlier.append(((inputs, outputs, more), value is not None))
 
     def repeat(self):
-        """Several requests that are like an earlier one of this context."""
-        if not self.made:
+        """Send several requests that resemble an earlier request of this context."""
+        if not self.earlier:
             self.run()
             return
-        earlier = self.dice.pick(self.made)
+        earlier = self.dice.pick(self.earlier)
         for _ in range(1 + self.dice.below(6)):
             if self.dice.chance(0.1):
-                earlier = self.dice.pick(self.made)
+                earlier = self.dice.pick(self.earlier)
             self.dice.pick([self.run] * 6 + [self.async_run, self.handed_over])(self.again(earlier))
         if self.model != "sequence_sum" and self.dice.chance(0.25):
             count = 2 + self.dice.below(3)
             self.async_run(*[self.again(earlier, exactly=True) for _ in range(count)])
 
     def handed_over(self, request):
-        """Run the request with one input's first array in shared memory, shape given or kept."""
+        """Run the request with the first array of one input in shared memory."""
         inputs, outputs, more = request
         inputs = dict(inputs)
         for key, value in inputs.items():
@@ -107,7 +107,7 @@ class Program(Arguments, Repeats):
         self.run((inputs, outputs, more))
 
     def async_run(self, *requests):
-        """Send one request, or several before the first result is fetched."""
+        """Send all requests before the first result is fetched."""
         self.see.ids_by_order = False
         sent = [self.sent(*request) for request in requests or [self.arguments()]]
         for done, ids in filter(None, sent):
@@ -134,7 +134,7 @@ class Program(Arguments, Repeats):
         return done, ids
 
     def fetch(self):
-        ids = [number for _, one in self.requests for number in one]
+        ids = [number for _, numbers in self.requests for number in numbers]
         known = ids and self.dice.chance(0.8)
         number = self.dice.pick(ids if known else [0, 99, -1, None, "1"])
         self.see(self.label(f"fetch {number!r}"), self.ctx.get_async_run_results, number)
@@ -194,15 +194,15 @@ class Program(Arguments, Repeats):
                 odd = not sure and dice.chance(0.2)
                 shape = [1] + list(array.shape) if odd else list(array.shape)
                 inputs[name] = self.placed(array, shape, size, not sure or dice.chance(0.8))
-        asked = {}
+        formats = {}
         for name in dice.mixed(outputs):
             if dice.chance(0.4):
                 size = dice.pick([256, 64, 16])
                 register = not sure or dice.chance(0.8)
-                asked[name] = (RAW, self.region(f"o{len(self.handles)}", size, register))
+                formats[name] = (RAW, self.region(f"o{len(self.handles)}", size, register))
             else:
-                asked[name] = self.form()
-        return self.see.run(self.label("shared"), self.ctx, inputs, asked)
+                formats[name] = self.form()
+        return self.see.run(self.label("shared"), self.ctx, inputs, formats)
 
     def placed(self, array, shape, size, register=True):
         """Put an array into a region of its own. Return the handle, or the handle and the shape."""

@@ -1,7 +1,7 @@
-"""What a v1 program sees of one scenario, as plain data: for Python 3.6 and the v1 API only.
+"""Record what a v1 program observes, as plain data. Needs only Python 3.6 and the v1 API.
 
 A scenario is a function that takes a :class:`Recorder` and calls the v1 API through it. Every
-call becomes a step, ``[label, outcome]``; two runs of a scenario are equivalent when their steps
+call becomes a step, ``[label, outcome]``. Two runs of a scenario are equivalent if their steps
 are equal. Request ids differ between any two runs, so they are recorded by rank.
 """
 
@@ -40,7 +40,7 @@ def objects(*values):
 
 
 class Recorder:
-    """The observations of one scenario on one protocol."""
+    """A recorder of one scenario's observations on one protocol."""
 
     def __init__(self, url, protocol, token):
         self.url, self.token = url, token
@@ -49,7 +49,7 @@ class Recorder:
         self.streams = (False, True) if self.grpc else (False,)
         self.steps = []
         self._ids = []
-        self.ids_by_order = True  # False: several requests are on their way at once
+        self.ids_by_order = True  # False: several requests are in flight
         self._contexts = []
         self._lock = threading.Lock()
 
@@ -66,33 +66,33 @@ class Recorder:
         return context
 
     def close(self):
-        """Close what the scenario has opened."""
+        """Close the contexts that the scenario opened."""
         for context in self._contexts:
             context.close()
 
     def __call__(self, label, function, *args, **kwargs):
-        """Call, record what came of it, and return its result; None where it raised."""
+        """Call a function, record its result or exception, and return the result or None."""
         try:
             value = function(*args, **kwargs)
-        except Exception as error:  # any kind of refusal is an observation
+        except Exception as error:  # every exception is an observation
             self.note(label, self.refusal(error))
             return None
         self.note(label, value)
         return value
 
     def note(self, label, value):
-        """Record a value that the scenario has come by itself."""
+        """Record a value that the scenario obtained itself."""
         with self._lock:
             self.steps.append([label, self.plain(value)])
 
     def run(self, label, context, *args, **kwargs):
-        """Record ``context.run`` and what the getters say after it."""
+        """Record a call of ``context.run``, then the getters. Return the result."""
         value = self(label, context.run, *args, **kwargs)
         self.getters(label + ", then", context)
         return value
 
     def getters(self, label, context):
-        """Record what the getters of an InferContext say."""
+        """Record the results of an InferContext's getters."""
         number, name = Id(context.get_last_request_id()), context.get_last_request_model_name()
         version = context.get_last_request_model_version()
         self.note(label, [number, name, version, context.correlation_id()])
@@ -147,7 +147,7 @@ class Recorder:
         return result
 
     def _dict(self, mapping):
-        return {"dict": [[self.plain(key), self.plain(one)] for key, one in mapping.items()]}
+        return {"dict": [[self.plain(key), self.plain(value)] for key, value in mapping.items()]}
 
     def _list(self, values):
         return [self.plain(item) for item in values]
@@ -157,21 +157,21 @@ class Recorder:
 
 
 class Id:
-    """A request id of the server's."""
+    """A request id of the server."""
 
     def __init__(self, number):
         self.number = number
 
 
 class Raised:
-    """An exception: the name of its type, and what it says."""
+    """An exception: the name of its type, and its parts."""
 
     def __init__(self, kind, parts):
         self.kind, self.parts = kind, parts
 
 
 def _short(data):
-    """Bytes → hexadecimal, or a digest where they are many."""
+    """Return bytes as hexadecimal digits. Return a digest of more than 256 bytes."""
     if len(data) <= 256:
         return data.hex()
     return f"{len(data)} bytes, sha1 {hashlib.sha1(data).hexdigest()}"

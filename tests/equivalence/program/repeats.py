@@ -1,4 +1,4 @@
-"""Requests made from an earlier one: the same again with other data, or nearly the same."""
+"""Make requests from an earlier request: with other data, or with a small change too."""
 
 from collections import OrderedDict
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 from recorder import CLASS, RAW
 
-#: Types of equal size; the bytes of an array are sent as they are.
+#: Type → types of equal size. The bytes of an array are sent as they are.
 TWINS = {
     "int32": ["float32", "uint32", ">i4"],
     "float32": ["int32", "uint32", ">f4"],
@@ -24,18 +24,18 @@ NEARLY = (
 
 
 class Text(str):
-    """A key that is equal to a str and is none."""
+    """A key that equals a str and has another type."""
 
 
 class Own(np.ndarray):
-    """An array of a class of the user's."""
+    """An array of a user's class."""
 
 
 class Repeats:
-    """Makes requests from earlier ones; a request is what ``arguments()`` returns."""
+    """Methods that make requests from an earlier request. ``arguments()`` returns a request."""
 
     def again(self, request, exactly=False):
-        """Return a request with other data; if it was answered, perhaps with another change."""
+        """Return a request with other data. If it succeeded, perhaps change it further."""
         (inputs, outputs, more), good = request
         changed = {key: self.fresh(value) for key, value in inputs.items()}
         result = changed, outputs, dict(more)
@@ -44,7 +44,7 @@ class Repeats:
         return result
 
     def fresh(self, arrays):
-        """As many arrays of the same shape and type; anything else as it is."""
+        """Return a list or tuple of arrays with other values, and anything else as it is."""
         if type(arrays) not in (list, tuple):
             return arrays
         return type(arrays)([self.refilled(item) for item in arrays])
@@ -61,18 +61,18 @@ class Repeats:
         number = array.dtype.type(self.dice.below(5))
         return array[..., ::-1] * number if self.dice.chance(0.1) else array + number
 
-    # ------------------------------------------------------------------- nearly the same
+    # ------------------------------------------------------------------- small changes
 
     def some_array(self, inputs, change):
-        """``inputs`` with one of its arrays changed, or all of one input."""
+        """Change one array of one input, or all its arrays. Return ``inputs``."""
         dice = self.dice
         names = [key for key in inputs if type(inputs[key]) is list and inputs[key]]
         if names:
             key = dice.pick(names)
             place = dice.below(len(inputs[key])) if dice.chance(0.5) else None
             inputs[key] = [
-                change(one) if type(one) is np.ndarray and place in (None, number) else one
-                for number, one in enumerate(inputs[key])
+                change(array) if type(array) is np.ndarray and place in (None, number) else array
+                for number, array in enumerate(inputs[key])
             ]
         return inputs
 
@@ -103,7 +103,7 @@ class Repeats:
 
     def other_subclass(self, inputs, outputs, more):
         kinds = [Own, np.recarray, np.ma.MaskedArray]
-        return self.some_array(inputs, lambda one: one.view(self.dice.pick(kinds))), outputs, more
+        return self.some_array(inputs, lambda item: item.view(self.dice.pick(kinds))), outputs, more
 
     def other_batch(self, inputs, outputs, more):
         sizes = [True, 1, np.int64(1), np.uint8(1), 0, 2, 3]

@@ -1,4 +1,4 @@
-"""Run scenarios in this process and write what they saw, one JSON line each.
+"""Run scenarios in this process and write the steps of each as a JSON line.
 
     python run.py http|grpc URL TOKEN OUTPUT FILE.SCENARIO… generated.SEED…
 
@@ -18,7 +18,7 @@ LIMIT = 120  # seconds for one scenario
 
 
 def observe(name, url, protocol, token):
-    """Run one scenario → its steps, the last one a traceback where the scenario itself failed."""
+    """Run a scenario and return its steps. If the scenario fails, add a traceback."""
     file, _, function = name.partition(".")
     see = Recorder(url, protocol, token)
     try:

@@ -37,7 +37,7 @@ def described(value):
 
 
 def _written(value):
-    """Is this a method written in Python?"""
+    """True if this is a method written in Python."""
     return inspect.isfunction(value) or inspect.ismethod(value)
 
 

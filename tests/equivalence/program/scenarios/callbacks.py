@@ -10,7 +10,7 @@ from recorder import BOTH, CLASS, RAW, SUMS, WAIT, A, B, floats
 
 
 class Calls:
-    """Callbacks of one context: what they were given, and on which thread."""
+    """A callback of one context that records its arguments and threads."""
 
     def __init__(self, expected):
         self.seen, self.threads, self.contexts = [], [], []
@@ -62,7 +62,7 @@ def many(see):
 
 
 def order(see):
-    """By completion; on a stream by sending."""
+    """Compare the order of callbacks: of completion, or on a stream of sending."""
     for label, ctx in each(see, "slow"):
         calls = Calls(3)
         for seconds in (1.2, 0.6, 0.05):
@@ -74,7 +74,7 @@ def order(see):
 
 
 def inside(see):
-    """Results fetched, and further requests made, in the callback."""
+    """Fetch results and send further requests in the callback."""
     for label, ctx in each(see, "simple"):
         other, done = see.open("simple"), threading.Event()
 
@@ -91,7 +91,7 @@ def inside(see):
 def run_in_callback(see):
     for label, ctx in each(see, "simple"):
         if label:
-            continue  # a stream's own thread would wait for itself
+            continue  # the thread of a stream would wait for itself
         done = threading.Event()
 
         def called(context, number, done=done):
@@ -103,7 +103,7 @@ def run_in_callback(see):
 
 
 def chained(see):
-    """Every callback sends the next request."""
+    """Send the next request in each callback."""
     for label, ctx in each(see, "simple"):
         seen, done, again = [], threading.Event(), []
 

@@ -1,4 +1,4 @@
-"""Asynchronous requests: contexts side by side, what stays with a context, refused counts."""
+"""Asynchronous requests: several contexts, state of a context, refused counts."""
 
 import numpy as np
 from recorder import BOTH, CLASS, RAW, SUMS, A, B, floats
@@ -7,10 +7,10 @@ from scenarios.callbacks import Calls, each
 
 
 def contexts_have_their_own_threads(see):
-    one, two = see.open("simple"), see.open("simple")
+    ctx, other = see.open("simple"), see.open("simple")
     first, second = Calls(1), Calls(1)
-    one.async_run(first, SUMS, BOTH)
-    two.async_run(second, SUMS, BOTH)
+    ctx.async_run(first, SUMS, BOTH)
+    other.async_run(second, SUMS, BOTH)
     see.note("done", [first.wait(), second.wait()])
     see.note("same thread", first.threads[0] is second.threads[0])
 
@@ -47,7 +47,7 @@ def stale_names(see):
 
 
 def old_calls(see):
-    """Calls of 1.0 to 1.7, which 1.11 refuses."""
+    """Make calls of 1.0 to 1.7. Release 1.11 refuses them."""
     ctx = see.open("simple")
     see("no callback", ctx.async_run, SUMS, BOTH)
     see("no callback, batch", ctx.async_run, SUMS, BOTH, 1)

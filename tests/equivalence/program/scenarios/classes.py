@@ -82,10 +82,10 @@ def refused_types(see):
 
 def refused_types_in_refused_requests(see):
     ctx = see.open("identity_string")
-    one, two = {"INPUT0": [np.array([b"a"])]}, {"INPUT0": [np.array([[b"a"], [b"b"]])]}
-    see.run("wrong shape", ctx, two, {"OUTPUT0": (CLASS, 1)})
-    see.run("unknown version", see.open("identity_string", 9), one, {"OUTPUT0": (CLASS, 1)})
-    see.run("none", ctx, one, {"OUTPUT0": (CLASS, 0)})
+    vector, matrix = {"INPUT0": [np.array([b"a"])]}, {"INPUT0": [np.array([[b"a"], [b"b"]])]}
+    see.run("wrong shape", ctx, matrix, {"OUTPUT0": (CLASS, 1)})
+    see.run("unknown version", see.open("identity_string", 9), vector, {"OUTPUT0": (CLASS, 1)})
+    see.run("none", ctx, vector, {"OUTPUT0": (CLASS, 0)})
 
 
 def empty(see):

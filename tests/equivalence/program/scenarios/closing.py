@@ -1,4 +1,4 @@
-"""close() while requests are on their way (docs/v1-behaviour.md §5)."""
+"""close() while requests are in flight (docs/v1-behaviour.md §5)."""
 
 import time
 

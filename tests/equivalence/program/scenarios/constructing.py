@@ -203,7 +203,7 @@ def connections(see):
         ("ModelControlContext", "load", ("simple",)),
         ("SharedMemoryControlContext", "unregister_all", ()),
     )
-    for port, (name, call, arguments) in enumerate(calls, 9):  # one channel each: see below
+    for port, (name, call, arguments) in enumerate(calls, 9):  # a channel each: nobody_there_again
         ctx = getattr(api, name)(f"127.0.0.1:{port}", see.protocol)
         see(name, getattr(ctx, call), *arguments)
         see.last_id(name + ", last id", ctx)

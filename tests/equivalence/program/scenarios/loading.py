@@ -1,4 +1,4 @@
-"""Model control (docs/v1-behaviour.md §6.4), on a server where spare and broken have been tried
+"""Model control (docs/v1-behaviour.md §6.4), on a server that has tried spare and broken
 before.
 """
 
@@ -51,7 +51,7 @@ def status_of_unloaded(see):
 
 
 def settled(status):
-    """Return the states once spare is unloaded: unload returns early, and a busy server is slow."""
+    """Return the states after spare is unloaded. The call of unload returns before that."""
     deadline = time.time() + 30
     while True:
         spare = states(status.get_server_status())
@@ -65,8 +65,8 @@ def states(status):
         [
             name,
             [
-                [number, one.ready_state, one.ready_state_reason.message]
-                for number, one in sorted(model.version_status.items())
+                [number, version.ready_state, version.ready_state_reason.message]
+                for number, version in sorted(model.version_status.items())
             ],
         ]
         for name, model in sorted(status.model_status.items())

@@ -1,4 +1,4 @@
-"""The outputs argument, and results that are not there (docs/v1-behaviour.md §3.8, §4.1)."""
+"""The outputs argument, and missing results (docs/v1-behaviour.md §3.8, §4.1)."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""What verbose contexts print on stdout and stderr (docs/v1-behaviour.md §10.2)."""
+"""Output of verbose contexts on stdout and stderr (docs/v1-behaviour.md §10.2)."""
 
 import ctypes
 import os
@@ -7,12 +7,12 @@ import tempfile
 
 from recorder import BOTH, SUMS
 
-#: libcurl's trace, and texts that differ by nature: addresses, times.
+#: The C library, which flushes the output of libraries in C.
 LIBC = ctypes.CDLL(None)
 
 
 def printed(number, act):
-    """Return what an action writes to a file descriptor, by Python or below."""
+    """Return the output of an action to a file descriptor, by Python or by libraries in C."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(number)
         flush()

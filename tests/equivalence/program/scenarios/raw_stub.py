@@ -9,7 +9,7 @@ import tensorrtserver.api.model_config_pb2 as model_config
 TIME = 60  # seconds
 
 
-def asked(see, label, act):
+def record(see, label, act):
     """Record the code and text of a response, or of gRPC's error."""
     try:
         result = act()
@@ -21,7 +21,7 @@ def asked(see, label, act):
 
 
 def ways(stub, name, request):
-    """Every way to call an rpc."""
+    """Return every way to call an rpc, by name."""
     rpc = getattr(stub, name)
     if name == "StreamInfer":
         return {"stream": lambda: next(rpc(iter([request]), TIME))}
@@ -33,7 +33,7 @@ def ways(stub, name, request):
 
 
 def messages_of_other_types(see):
-    """Every message goes by its bytes."""
+    """Send messages of other types. Only their bytes count."""
     if not see.grpc:
         return
     others = {
@@ -46,11 +46,11 @@ def messages_of_other_types(see):
         for name in ("Status", "Health", "Repository", "Infer", "StreamInfer"):
             for kind, request in others.items():
                 for way, act in ways(stub, name, request).items():
-                    asked(see, ", ".join((name, kind, way)), act)
+                    record(see, ", ".join((name, kind, way)), act)
 
 
 def what_is_no_message(see):
-    """Send what is no message: the error is gRPC's own."""
+    """Send values that are no messages. gRPC itself raises the error."""
     if not see.grpc:
         return
     with grpc.insecure_channel(see.url) as channel:
@@ -58,15 +58,15 @@ def what_is_no_message(see):
         for name in ("Status", "Infer", "StreamInfer"):
             for wrong in (None, 5, "text", b"bytes", {}):
                 for way, act in ways(stub, name, wrong).items():
-                    asked(see, f"{name}, {wrong!r}, {way}", act)
+                    record(see, f"{name}, {wrong!r}, {way}", act)
 
 
 def what_is_no_iterator(see):
-    """Open a stream of it: the stream fails when its first response is read."""
+    """Open a stream of a value that is no iterator. The first read of a response fails."""
     if not see.grpc:
         return
     with grpc.insecure_channel(see.url) as channel:
         stub = stubs.GRPCServiceStub(channel)
         for wrong in (None, 5):
             stream = stub.StreamInfer(wrong, TIME)
-            asked(see, repr(wrong), lambda stream=stream: next(stream))
+            record(see, repr(wrong), lambda stream=stream: next(stream))

@@ -1,4 +1,4 @@
-"""What the server refuses (docs/v1-behaviour.md §3.4)."""
+"""Requests that the server refuses (docs/v1-behaviour.md §3.4)."""
 
 from recorder import BOTH, END, RAW, START, SUMS, A, B, floats, ints
 

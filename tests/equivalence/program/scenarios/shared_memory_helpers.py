@@ -1,4 +1,4 @@
-"""The modules that make regions (docs/v1-behaviour.md §7)."""
+"""Modules that create regions (docs/v1-behaviour.md §7)."""
 
 import numpy as np
 from recorder import A, B
@@ -14,7 +14,7 @@ def creating(see):
         handle = shm.create_shared_memory_region(*arguments)
         return type(handle).__name__
 
-    def told(label, *arguments):
+    def record(label, *arguments):
         try:
             see.note(label, create(*arguments))
         except shm.SharedMemoryException as error:
@@ -22,24 +22,24 @@ def creating(see):
         except Exception as error:
             see.note(label, see.refusal(error))
 
-    told("plain", "c", key, 64)
-    told("larger", "c", key, 128)
+    record("plain", "c", key, 64)
+    record("larger", "c", key, 128)
     see.note("resized", len(content(key, 1000)))
-    told("smaller", "c", key, 32)
+    record("smaller", "c", key, 32)
     see.note("shrunk", len(content(key, 1000)))
-    told("bytes", b"c", key.encode(), 64)
-    told("size 0", "c", key, 0)
-    told("negative", "c", key, -1)
-    told("huge", "c", key, 2**62)
-    told("empty key", "c", "", 64)
-    told("bad key", "c", "/a/b/c", 64)
+    record("bytes", b"c", key.encode(), 64)
+    record("size 0", "c", key, 0)
+    record("negative", "c", key, -1)
+    record("huge", "c", key, 2**62)
+    record("empty key", "c", "", 64)
+    record("bad key", "c", "/a/b/c", 64)
     for value in (1.5, "64", None, [64]):
-        told(f"size {value!r}", "c", key, value)
-    told("name 5", 5, key, 64)
-    told("key 5", "c", 5, 64)
-    told("bool size", "c", key, True)
-    told("numpy size", "c", key, np.int64(64))
-    told("no size", "c", key)
+        record(f"size {value!r}", "c", key, value)
+    record("name 5", 5, key, 64)
+    record("key 5", "c", 5, 64)
+    record("bool size", "c", key, True)
+    record("numpy size", "c", key, np.int64(64))
+    record("no size", "c", key)
     handle = shm.create_shared_memory_region("c", key, 64)
     for label in ("destroy", "destroy twice"):
         try:
@@ -52,7 +52,7 @@ def setting(see):
     key = f"/{see.token}_s"
     handle = shm.create_shared_memory_region("s", key, 64)
 
-    def told(label, value):
+    def record(label, value):
         try:
             see.note(label, [shm.set_shared_memory_region(handle, value), content(key, 64)])
         except shm.SharedMemoryException as error:
@@ -60,22 +60,22 @@ def setting(see):
         except Exception as error:
             see.note(label, see.refusal(error))
 
-    told("one", [A])
-    told("tuple", (B,))
-    told("two", [A[:4], B[:2]])
-    told("nothing", [])
-    told("empty", [A[:0]])
-    told("bytes", [np.array([b"ab", b"c"])])
-    told("two dimensions", [A.reshape(4, 4)])
-    told("transposed", [A.reshape(4, 4).T])
-    told("every other", [np.arange(20, dtype=np.int32)[::2]])
-    told("scalar", [np.array(7, dtype=np.int32)])
-    told("array", A)
-    told("None", None)
-    told("text", "text")
-    told("list of lists", [[1, 2]])
-    told("list of None", [None])
-    told("mixed", [A[:2], 5])
+    record("one", [A])
+    record("tuple", (B,))
+    record("two", [A[:4], B[:2]])
+    record("nothing", [])
+    record("empty", [A[:0]])
+    record("bytes", [np.array([b"ab", b"c"])])
+    record("two dimensions", [A.reshape(4, 4)])
+    record("transposed", [A.reshape(4, 4).T])
+    record("every other", [np.arange(20, dtype=np.int32)[::2]])
+    record("scalar", [np.array(7, dtype=np.int32)])
+    record("array", A)
+    record("None", None)
+    record("text", "text")
+    record("list of lists", [[1, 2]])
+    record("list of None", [None])
+    record("mixed", [A[:2], 5])
     shm.destroy_shared_memory_region(handle)
 
 

@@ -1,4 +1,4 @@
-"""Server status: what can be compared of it (docs/v1-behaviour.md §6.2)."""
+"""Server status: its comparable parts (docs/v1-behaviour.md §6.2)."""
 
 import numpy as np
 from recorder import BOTH, SUMS, A, B
@@ -41,14 +41,17 @@ def server(see):
         versions = sorted(model.version_status.items())
         see.note(
             name,
-            [[number, one.ready_state, one.ready_state_reason.message] for number, one in versions],
+            [
+                [number, version.ready_state, version.ready_state_reason.message]
+                for number, version in versions
+            ],
         )
 
 
 def grows(see):
     ctx = see.of("ServerStatusContext")
-    one, two = ctx.get_server_status(), ctx.get_server_status()
-    see.note("uptime grows", two.uptime_ns > one.uptime_ns)
+    first, second = ctx.get_server_status(), ctx.get_server_status()
+    see.note("uptime grows", second.uptime_ns > first.uptime_ns)
 
 
 def configurations(see):
@@ -72,14 +75,14 @@ def ensembles(see):
 def details(see):
     status = see.of("ServerStatusContext", "image_classifier").get_server_status()
     config = status.model_status["image_classifier"].config
-    one, out = config.input[0], config.output[0]
+    entry, out = config.input[0], config.output[0]
     see.note(
         "input",
         [
-            one.name,
-            list(one.dims),
-            model_config.ModelInput.Format.Name(one.format),
-            model_config.DataType.Name(one.data_type),
+            entry.name,
+            list(entry.dims),
+            model_config.ModelInput.Format.Name(entry.format),
+            model_config.DataType.Name(entry.data_type),
         ],
     )
     see.note(
@@ -116,12 +119,12 @@ def names(see):
 
 
 def counters(see):
-    """How the counters of a model change with its requests."""
+    """Compare how the counters of a model grow with its requests."""
     context, ctx = see.of("ServerStatusContext", "simple_nobatch"), see.open("simple_nobatch")
 
     def count():
-        one = context.get_server_status().model_status["simple_nobatch"].version_status[1]
-        return [one.model_execution_count, one.model_inference_count]
+        version = context.get_server_status().model_status["simple_nobatch"].version_status[1]
+        return [version.model_execution_count, version.model_inference_count]
 
     before = count()
     for _ in range(3):

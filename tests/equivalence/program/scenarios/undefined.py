@@ -1,6 +1,6 @@
-"""What v1 leaves undefined: the genuine client crashes, hangs or sends what lies in memory.
+"""Calls that v1 leaves undefined: the genuine client crashes, hangs or sends random memory.
 
-Each of these runs in a process of its own, with a time limit
+Each scenario runs in a separate process with a time limit
 (docs/v1-behaviour.md §3.3, §5, §6, §E.6).
 """
 
@@ -10,8 +10,8 @@ import threading
 import time
 
 import numpy as np
-from door import Door
 from recorder import BOTH, END, RAW, START, SUMS, WAIT, A, B, ints
+from relay import Relay
 
 import tensorrtserver.api as api
 import tensorrtserver.shared_memory as shm
@@ -155,7 +155,7 @@ def changed_after_async_run(see):
 
 
 def formats_of_two_requests(see):
-    """One output asked for in two formats before the first is fetched (v1 appendix A)."""
+    """Request an output in two formats before the first result is fetched (v1 appendix A)."""
     ctx, done, seen = see.open("classify"), threading.Event(), []
 
     def called(context, number):
@@ -181,7 +181,7 @@ def forked(see):
         try:
             result = ctx.run(SUMS, BOTH)["OUTPUT0"][0]
             os.write(writing, b"right" if np.array_equal(result, A + B) else b"wrong")
-        except Exception as error:  # a report tells why
+        except Exception as error:  # the report shows it
             os.write(writing, repr(error).encode())
         finally:
             os._exit(0)
@@ -204,22 +204,22 @@ def dropped_with_requests(see):
 
 
 def stream_after_a_break(see):
-    """Cut the connection of a streaming context; the server is there again."""
+    """Cut the connection of a streaming context. The server then accepts connections again."""
     # docs/v1-behaviour.md §5
-    door = Door(see.url)
-    ctx = api.InferContext(door.url, see.protocol, "sequence_sum", streaming=see.grpc)
-    one, outputs = {"INPUT": [ints(1)]}, {"OUTPUT": RAW}
-    see.run("start", ctx, one, outputs, 1, START, 7600)
-    door.cut()
+    relay = Relay(see.url)
+    ctx = api.InferContext(relay.url, see.protocol, "sequence_sum", streaming=see.grpc)
+    value, outputs = {"INPUT": [ints(1)]}, {"OUTPUT": RAW}
+    see.run("start", ctx, value, outputs, 1, START, 7600)
+    relay.cut()
     for _ in range(100):
         try:
-            ctx.run(one, outputs, 1, START | END, 7601)
-        except api.InferenceServerException:  # of the request that meets the break
+            ctx.run(value, outputs, 1, START | END, 7601)
+        except api.InferenceServerException:  # from the request on the cut connection
             time.sleep(0.1)
         else:
             see.note("after the break", "works")
             break
     if see.grpc:
-        see.run("go on", ctx, one, outputs, 1, 0, 7600)
-    see.run("start again", ctx, one, outputs, 1, START | END, 7600)
+        see.run("go on", ctx, value, outputs, 1, 0, 7600)
+    see.run("start again", ctx, value, outputs, 1, START | END, 7600)
     ctx.close()

@@ -1,12 +1,12 @@
-"""A relay to a server; a scenario cuts its connections."""
+"""Forward connections to a server, and cut them on request."""
 
 import socket
 import threading
 from contextlib import suppress
 
 
-class Door:
-    """A relay that cuts its connections on request, and then forwards again."""
+class Relay:
+    """A relay that cuts its connections on request, and forwards new connections."""
 
     def __init__(self, url):
         host, port = url.split("://")[-1].rsplit(":", 1)
@@ -41,7 +41,7 @@ def _forward(source, sink):
     _end(sink)
 
 
-def _end(one):
+def _end(connection):
     with suppress(OSError):
-        one.shutdown(socket.SHUT_RDWR)
-    one.close()
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
