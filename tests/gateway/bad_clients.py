@@ -1,4 +1,4 @@
-"""Raw HTTP connections, for clients that keep a gateway waiting or send what is no HTTP."""
+"""Raw HTTP connections, for clients that keep a gateway waiting or send other bytes than HTTP."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Raw:
         self.socket.sendall(data)
 
     def send(self, data: bytes) -> None:
-        """Send everything."""
+        """Send all bytes."""
         self.socket.sendall(data)
 
     def push(self, data: bytes, seconds: float = 1.0) -> int:
-        """Send until the gateway takes nothing for some time. Return the number of bytes sent."""
+        """Send until the gateway reads nothing for some time. Return the number of bytes sent."""
         self.socket.settimeout(seconds)
         sent = 0
         try:
             while sent < len(data):
                 sent += self.socket.send(data[sent : sent + 65536])
-        except OSError:  # it takes no more, or has closed the connection
+        except OSError:  # the gateway reads no more, or has closed the connection
             pass
         self.socket.settimeout(PATIENCE)
         return sent
 
     def answer(self) -> Answer:
-        """Read the answer that comes."""
+        """Return the next answer."""
         connection = HTTPConnection("gateway")
         connection.sock = self.socket.dup()
         connection._HTTPConnection__state = "Request-sent"  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ class Raw:
             connection.close()
 
     def rest(self) -> bytes:
-        """Read until the gateway closes the connection. Raise TimeoutError if it does not."""
+        """Return all bytes until the connection closes. Raise TimeoutError if it stays open."""
         data = b""
         try:
             while more := self.socket.recv(65536):
@@ -60,7 +60,7 @@ class Raw:
         return data
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         self.socket.close()
 
 

@@ -26,7 +26,7 @@ class Front(NamedTuple):
     grpc: str
 
 
-#: The number in the files of ``deploy/`` that limits what goes to the gateways at one time.
+#: The limit of requests to the gateways at one time, in the files of ``deploy/``.
 LIMIT = "4096"
 
 
@@ -37,9 +37,9 @@ CLIENT_TIMES = re.compile(
 
 
 def configuration(name: str, pair: Any, limit: int | None, client_time: str) -> tuple[str, Front]:
-    """Return a file of ``deploy/`` with the ports of this run, and where the proxy will listen.
+    """Return a file of ``deploy/`` with the ports of this run, and the proxy's addresses.
 
-    ``limit`` takes the place of :data:`LIMIT`, and ``client_time`` that of the clients' times.
+    ``limit`` replaces :data:`LIMIT`, and ``client_time`` the time limits of clients.
     """
     front = free_ports()[0], free_ports()[0]
     ports = dict(zip(("8000", "8001"), front))
@@ -61,7 +61,7 @@ def _with_ports(text: str, ports: Mapping[str, int]) -> str:
 
 
 def is_reachable(address: str) -> bool:
-    """True if somebody answers HTTP at an address, and takes health for good."""
+    """True if a gateway behind an address is live."""
     try:
         return ask(address, "GET", "/api/health/live").code == 200
     except OSError:

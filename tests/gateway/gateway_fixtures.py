@@ -1,4 +1,4 @@
-"""Fixtures of the gateway's tests; a module takes them with ``pytest_plugins``."""
+"""Fixtures of the gateway's tests; modules name this file in ``pytest_plugins``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def oracle() -> Any:
-    """Return the environment of NVIDIA's own client, made now if need be."""
+    """Return the environment of NVIDIA's own client, made now if it is missing."""
     try:
         return genuine.prepare()
     except genuine.NoOracle as reason:

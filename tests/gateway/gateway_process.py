@@ -23,12 +23,12 @@ from tritonclient_shim.protos import request_status_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "tritonclient_shim")
-#: The command is the one that the tests import, installed or of the checkout.
+#: The command runs the package that the tests import, installed or of the checkout.
 SURROUNDINGS: dict[str, Any] = {
     "env": {**os.environ, "PYTHONPATH": str(Path(tritonclient_shim.__file__).parents[1])},
     "cwd": "/",
 }
-#: Seconds for what takes less, unless the machine is busy.
+#: Seconds that a busy machine may need at most.
 PATIENCE = 30.0
 ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 
@@ -71,21 +71,21 @@ class Gateway:
         self._channel = grpc.insecure_channel(self.grpc)
 
     def log_text(self) -> str:
-        """Return the text on its stderr."""
+        """Return the text that the gateway has written to stderr."""
         self.log.seek(0)
         return self.log.read()
 
     def figure(self, name: str) -> int:
-        """Return a number of the system about its process, such as ``Threads``."""
+        """Return a number of ``/proc`` about the process, such as ``Threads``."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as lines:
             return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
     def terminate(self) -> None:
-        """Ask it to stop."""
+        """Send SIGTERM."""
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> int:
-        """Stop it, and return its exit status."""
+        """Stop the gateway, and return its exit status."""
         self._channel.close()
         self.terminate()
         try:
@@ -97,7 +97,7 @@ class Gateway:
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """Send one HTTP request on a connection of its own."""
+        """Send an HTTP request on a new connection."""
         return ask(self.http, method, path, body, headers)
 
     def get(self, path: str, **headers: str) -> Answer:
@@ -113,12 +113,12 @@ class Gateway:
         return infer(self.http, path, header, body)
 
     def wait_until_unloaded(self, model: str) -> None:
-        """Wait: while a model is being unloaded, Triton is not ready."""
+        """Wait for the end of an unload. Until then, Triton is not ready."""
         while b"MODEL_UNLOADING" in self.get(f"/api/status/{model}").body:
             time.sleep(0.05)
 
     def call(self, rpc: str, request: Any, metadata: Mapping[str, str] | None = None) -> Any:
-        """Call one unary rpc of v1's service; its gRPC status must be OK."""
+        """Call a unary rpc of v1's service. Raise RpcError if its gRPC status is not OK."""
         pairs = tuple((metadata or {}).items())
         return method(self._channel, rpc)(request, timeout=60, metadata=pairs)
 
@@ -137,7 +137,7 @@ StartGateway = Callable[..., Gateway]
 def ask(
     address: str, verb: str, path: str, body: Any = None, headers: dict[str, str] | None = None
 ) -> Answer:
-    """Send one HTTP request on a connection of its own."""
+    """Send an HTTP request on a new connection."""
     connection = http.client.HTTPConnection(address, timeout=60)
     try:
         connection.request(verb, path, body, headers or {})
@@ -152,7 +152,7 @@ def infer(address: str, path: str, header: str, body: bytes) -> Answer:
 
 
 def read_answer(connection: http.client.HTTPConnection) -> Answer:
-    """Read the answer that comes on a connection."""
+    """Return the next answer on a connection."""
     response = connection.getresponse()
     text = response.getheader("NV-Status")
     status = None
@@ -177,7 +177,7 @@ def method(channel: Any, rpc: str, streaming: bool = False) -> Any:
 
 
 class Talk:
-    """One call that stays open: requests are sent when the test wants."""
+    """A call that stays open: the test chooses when it sends requests."""
 
     def __init__(self, invoke: Any, metadata: Any = ()) -> None:
         self._requests: queue.Queue[Any] = queue.Queue()
@@ -194,7 +194,7 @@ class Talk:
         return [next(self.call) for _ in requests]
 
     def end(self) -> list[Any]:
-        """Send no more, and return the responses that are left."""
+        """End the requests, and return the remaining responses."""
         self._requests.put(None)
         return list(self.call)
 

@@ -9,7 +9,7 @@ import numpy as np
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
-#: The header and the body of a request to ``simple`` over HTTP; the header of one to ``slow``.
+#: Header and body of a request to ``simple`` over HTTP; header of a request to ``slow``.
 SIMPLE = 'batch_size: 1 input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 }'
 BODY = A.tobytes() + B.tobytes()
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
@@ -43,15 +43,15 @@ def failing(number: int, value: float) -> pb.InferRequest:
 
 
 def slow(number: int, value: float) -> pb.InferRequest:
-    """Return a request that keeps ``slow`` busy for so many seconds."""
+    """Return a request that keeps ``slow`` busy for ``value`` seconds."""
     return of_floats("slow", number, value)
 
 
 def seconds(count: float) -> bytes:
-    """Return the input that keeps ``slow`` busy for so long."""
+    """Return the input that keeps ``slow`` busy for ``count`` seconds."""
     return bytes(np.array([count], np.float32))
 
 
 def health(mode: str = "live") -> Any:
-    """Return a question for health."""
+    """Return a request for health."""
     return pb.HealthRequest(mode=mode)

@@ -2,7 +2,7 @@
 //
 //     node node_client.js GRPC_ADDRESS HTTP_ADDRESS FOLDER_OF_PROTOS SHARED_MEMORY_KEY
 //
-// Prints what it has seen as one line of JSON.
+// Prints its results as one line of JSON.
 'use strict';
 
 const fs = require('fs');

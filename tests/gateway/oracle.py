@@ -2,8 +2,8 @@
 
 The environment lies beside the servers' in the testbed's cache folder (``.testbed/``, or what
 ``TESTBED_CACHE`` names). tritonclient-shim never enters it: both own the name tensorrtserver.
-The client links against OpenSSL 1.1, which today's systems lack; it is taken from a wheel that
-bundles it, and is put on ``LD_LIBRARY_PATH``.
+The client links against OpenSSL 1.1, which today's systems lack. A wheel bundles this library; its
+copy is put on ``LD_LIBRARY_PATH``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REQUIREMENTS = (
     "grpcio",
 )
 OPENSSL = "psycopg2-binary==2.9.5"  # its wheel for Python 3.11 bundles OpenSSL 1.1
-PYTHONS = ("3.8", "3.7", "3.11", "3.6")  # seen to run the client, in order of preference
+PYTHONS = ("3.8", "3.7", "3.11", "3.6")  # these run the client; in order of preference
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
@@ -57,9 +57,9 @@ class OracleEnvironment(VirtualEnvironment):
     def run(
         self, script: str | Path, *arguments: str, timeout: float = 120, **options: Any
     ) -> subprocess.CompletedProcess[str]:
-        """Run a script to its end, its output captured as text.
+        """Run a script to its end, and capture its output as text.
 
-        It must not lie beside a folder ``tensorrtserver``, which would be imported instead.
+        A folder ``tensorrtserver`` beside the script would be imported in place of the client.
         """
         return subprocess.run(
             [self.python, str(script), *arguments],
@@ -73,7 +73,7 @@ class OracleEnvironment(VirtualEnvironment):
 
 
 def prepare() -> OracleEnvironment:
-    """Return the environment, made now if it is missing. Raise NoOracle where it cannot be."""
+    """Return the environment, made now if it is missing. Raise NoOracle if it cannot be made."""
     interpreter = _choose()
     name = folder_name("oracle", LAYOUT, OPENSSL, interpreter.version, *REQUIREMENTS)
     return made_once(name, OracleEnvironment, lambda folder: _make(folder, interpreter))
@@ -102,14 +102,14 @@ def _make(folder: Path, interpreter: Interpreter) -> OracleEnvironment:
 
 
 def _add_protobuf_bytes(folder: Path) -> None:
-    """Have every Python of the environment import ``oracle_protobuf``."""
+    """Let every Python of the environment import ``oracle_protobuf``."""
     (packages,) = folder.glob("lib/python3.*/site-packages")
     shutil.copy(Path(__file__).with_name("oracle_protobuf.py"), packages)
     (packages / "oracle_protobuf.pth").write_text("import oracle_protobuf\n", "utf-8")
 
 
 def _add_openssl(python: Path, folder: Path) -> None:
-    """Take libssl and libcrypto out of the wheel; links have the names the client asks for."""
+    """Copy libssl and libcrypto from the wheel, with links named as the client loads them."""
     target = folder / "openssl"
     target.mkdir()
     place = ["--platform", "manylinux2014_x86_64", "--python-version", "311"]

@@ -1,7 +1,8 @@
 """Part of the genuine client's environment: copied into it, and imported at every start there.
 
-The client hands protobuf ctypes arrays. protobuf's C++ parser takes them; its Python one, the only
-one of protobuf 3.20 on Python 3.11, does not. So that one gets bytes; the other never comes here.
+The client hands ctypes arrays to protobuf. protobuf's parser in C++ accepts them, its parser in
+Python rejects them. protobuf 3.20 has only the parser in Python on Python 3.11, so it gets bytes.
+The parser in C++ does not call this function.
 """
 
 from google.protobuf.message import Message

@@ -30,7 +30,7 @@ class RecordingProxy(grpc.GenericRpcHandler):
         self._channel.close()
 
     def service(self, handler_call_details: Any) -> Any:
-        """Pass any call on as a stream of messages: the bytes are equal."""
+        """Pass any call on as a stream of messages, because the bytes of both kinds are equal."""
         method = handler_call_details.method
         name = method.rpartition("/")[2]
         self.seen[name] = dict(handler_call_details.invocation_metadata)

@@ -13,16 +13,16 @@ from testbed.process import free_ports
 from tests.gateway.gateway_process import Client, Gateway
 from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 
-#: Seconds after which a client does not send on a connection any more: less than the --drain of
-#: the gateways in the tests.
+#: Seconds that a connection may rest before its client makes a new connection. It is less than the
+#: --drain of the gateways in the tests.
 LONGEST_REST = 1.0
 
-#: Asks once; raises when there is no answer, or another one than success.
+#: Sends a request; raises an error unless the answer is a success.
 Ask = Callable[[], None]
 
 
 class Clients:
-    """Clients that ask all the time, until they have asked often enough and may stop."""
+    """Clients that send requests until ``end`` is called and ``least`` requests are answered."""
 
     def __init__(self, makers: Sequence[Callable[[], Ask]], least: int) -> None:
         self.answered = 0
@@ -54,10 +54,10 @@ class Clients:
 
 
 def over_http(*addresses: str) -> Ask:
-    """Return a client that keeps its connection while the other side does, and uses it steadily.
+    """Return a client that keeps its connection until it rests too long or is closed.
 
-    Each side of HTTP may close a connection that rests, so clients do not send on one that has
-    rested for long: one whose thread has waited for the processor takes a new one.
+    Each side of HTTP may close a connection that rests. So a client whose thread has waited long
+    for the processor makes a new connection.
     """
     kept: list[tuple[float, HTTPConnection]] = []
 
@@ -81,7 +81,7 @@ def over_http(*addresses: str) -> Ask:
 
 
 def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
-    """Connect to the first address where somebody listens; soon there is one."""
+    """Connect to the first address that accepts connections. Wait some time for it."""
     end = time.monotonic() + 20
     for address in itertools.cycle(addresses):
         connection = HTTPConnection(address, timeout=60)
@@ -94,7 +94,7 @@ def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
 
 
 def over_grpc(*addresses: str) -> Ask:
-    """Return a client with a connection of its own."""
+    """Return a gRPC client with a new connection."""
     client = Client(f"ipv4:{','.join(addresses)}")
 
     def ask() -> None:

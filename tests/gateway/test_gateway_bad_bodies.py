@@ -1,4 +1,4 @@
-"""Bodies that are too much or no bodies at all: bounded memory, v1's errors, nothing logged."""
+"""Bodies that are too large or unreadable: bounded memory, v1's errors, empty log."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ GOOD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_good_bodies(gateway: Gateway, name: str) -> None:
-    """Every form of a body that HTTP has is understood."""
+    """Encoded and chunked bodies, with trailers and extensions, are read."""
     assert Raw(gateway, GOOD[name]).answer().code == 200
 
 
 _UNREADABLE = "the request body is not understood"
-#: The request, and a part of the message where there is one.
+#: The request, and a part of the message; empty without a message.
 BAD = {
     "gzip": (whole("gzip", b"x" * 100), _UNREADABLE),
     "deflate": (whole("deflate", b"\xff" * 100), _UNREADABLE),
@@ -76,7 +76,7 @@ BAD = {
     "x-gzip": (whole("x-gzip", SQUEEZED), "'x-gzip'"),
     "twice": (whole("gzip, gzip", BODY), "'gzip, gzip'"),
     "chunk size": (head(CHUNKED) + b"xyz\r\n" + BODY, ""),
-    # a proxy in front that reads these as one request would let a second one past it
+    # a proxy in front that reads these as one request would let a second request past it
     "two lengths and a request": (
         head("Content-Length: 0", f"Content-Length: {len(SECOND)}") + SECOND,
         "",
@@ -88,7 +88,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_body(gateway: Gateway, name: str) -> None:
-    """What breaks HTTP or its encoding is the client's error, and is not logged."""
+    """Bytes that break HTTP or its encoding get 400, and are not logged."""
     request, message = BAD[name]
     log = gateway.log_text()
     client = Raw(gateway)
@@ -102,7 +102,7 @@ def test_what_is_no_body(gateway: Gateway, name: str) -> None:
 
 
 def test_a_body_that_ends_inside_its_gzip_stream(gateway: Gateway) -> None:
-    """It is refused, because bytes of a tensor are missing, and not after --client-timeout."""
+    """A body without all bytes of its tensors is refused at once."""
     answer = Raw(gateway, whole("gzip", SQUEEZED[:-20])).answer()
     assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
     assert "unexpected size for input" in answer.status.msg

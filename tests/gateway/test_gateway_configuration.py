@@ -25,7 +25,7 @@ TEXTS = {
     "start_line": "json",
 }
 TRITON = "127.0.0.1:9"
-#: What some options are of no use without.
+#: Options that other options need.
 WITH = {
     "tls_certificate": {"tls_key": __file__},
     "tls_key": {"tls_certificate": __file__},
@@ -34,14 +34,14 @@ WITH = {
 
 
 def text_of(name: str) -> str:
-    """Return a usable text; numbers differ from every default."""
+    """Return a usable text of an option that is not its default."""
     texts = {"FILE": __file__, "N": "7", "SECONDS": "7"}
     return TEXTS.get(name) or texts.get(OPTIONS[name].metadata["shown"], "a")
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every option out of the environment."""
+    """Remove the options' variables from the environment."""
     for name in OPTIONS:
         monkeypatch.delenv(f"TRITON_SHIM_GATEWAY_{name.upper()}", raising=False)
 
@@ -57,7 +57,10 @@ def test_each_option_has_two_forms(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line goes before the environment, that before defaults; empty is not set."""
+    """The command line goes before the environment, the environment before defaults.
+
+    An empty variable counts as unset.
+    """
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_GRACE", "3")
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_CLIENT_TIMEOUT", "3")
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_DRAIN", "")
@@ -94,14 +97,14 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_cannot_be_used(arguments: dict[str, str], text: str) -> None:
-    """Halves of a pair, and unusable files and names, are named; secrets are not repeated."""
+    """The error names an option that lacks its pair, or has an unusable value."""
     with pytest.raises(OptionError) as caught:
         options_from({"triton_grpc": TRITON, **arguments})
     assert text in str(caught.value)
 
 
 def test_the_page_has_every_option() -> None:
-    """docs/gateway.md describes each option, and an operator reads one short table."""
+    """docs/gateway.md describes each option, and there are at most 20."""
     page = (ROOT / "docs/gateway.md").read_text()
     assert [name for name in OPTIONS if f"`--{name.replace('_', '-')}" not in page] == []
     assert len(OPTIONS) <= 20

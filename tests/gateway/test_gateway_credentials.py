@@ -1,4 +1,4 @@
-"""Who the gateway and its clients are: TLS on both sides, credentials, headers that go on."""
+"""TLS on both sides of the gateway, credentials, and headers that go on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CALLS: dict[str, tuple[Any, str, str]] = {
 
 
 def ask(gateway: Gateway, wire: str, triton_method: str, sent: dict[str, str]) -> None:
-    """Send the call behind which Triton is asked by a method."""
+    """Send the v1 call that makes the gateway call a method of Triton."""
     request, verb, path = CALLS[triton_method]
     if wire == "http":
         gateway.ask(verb, path, BODY if "infer" in path else None, {**INFER, **sent})
@@ -60,11 +60,11 @@ def ask(gateway: Gateway, wire: str, triton_method: str, sent: dict[str, str]) -
 
 @pytest.mark.parametrize("wire", ["http", "grpc"])
 def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway, wire: str) -> None:
-    """The two known headers reach Triton, with each call of any kind its client's."""
+    """Each call of any kind reaches Triton with its client's authorization and traceparent."""
     with RecordingProxy(behind.grpc) as proxy:
         gateway = start_gateway("--triton-grpc", proxy.address)
         ask(gateway, wire, "ModelInfer", SENT)
-        assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"  # asked for it
+        assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"  # the inference needs it
         for method in CALLS:
             for sent in (SENT, {}):
                 ask(gateway, wire, method, sent)
@@ -73,7 +73,7 @@ def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway, wire: 
 
 
 def test_chosen_metadata_of_a_stream(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Metadata of --forward-header go on, with each stream and question its client's."""
+    """Each stream, and each call for it, has its client's metadata of --forward-header."""
     with RecordingProxy(behind.grpc) as proxy:
         option = ("--forward-header", "authorization,traceparent,x-own")
         gateway = start_gateway("--triton-grpc", proxy.address, *option)
@@ -90,7 +90,7 @@ def test_chosen_metadata_of_a_stream(behind: TritonServer, start_gateway: StartG
 def test_credentials_of_the_gateway(
     behind: TritonServer, start_gateway: StartGateway, surroundings: dict[str, str]
 ) -> None:
-    """Metadata of the settings go with each call to Triton; a client's own replace them."""
+    """Metadata of the settings go with each call to Triton; a client's metadata replace them."""
     surroundings["TRITON_SHIM_GRPC_METADATA"] = f"authorization: Bearer {SECRET}"
     with RecordingProxy(behind.grpc) as proxy:
         gateway = start_gateway("--triton-grpc", proxy.address, "--access-log", "json")
@@ -105,7 +105,7 @@ def test_credentials_of_the_gateway(
 
 
 def chain(identity: Any) -> tuple[bytes, bytes]:
-    """Return the key and the certificate of somebody."""
+    """Return the key and the certificate of an identity."""
     return Path(identity.key).read_bytes(), Path(identity.certificate).read_bytes()
 
 
@@ -115,7 +115,7 @@ def test_tls_to_triton(
     authority: Authority,
     surroundings: dict[str, str],
 ) -> None:
-    """Triton behind TLS that wants a client's certificate: the settings name the files."""
+    """The gateway shows the certificate of the settings to a Triton that demands it."""
     theirs, ours = authority.issue("localhost", "127.0.0.1"), authority.issue("gateway.example")
     roots = Path(authority.roots).read_bytes()
     secure = grpc.ssl_server_credentials([chain(theirs)], roots, True)
@@ -132,7 +132,7 @@ def test_tls_to_triton(
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return who has signed the certificates of the gateway, of Triton and of clients."""
+    """Return the authority of all certificates: the gateway's, Triton's and the clients'."""
     return Authority(tmp_path_factory.mktemp("certificates"))
 
 
@@ -150,7 +150,7 @@ def over_https(address: str, roots: str, identity: Any = None) -> Answer:
 
 
 def over_grpcs(address: str, roots: str, identity: Any = None) -> str:
-    """Return the code of one inference over gRPC with TLS, or the status of gRPC."""
+    """Return v1's code of an inference over gRPC with TLS, or gRPC's status code."""
     pair = chain(identity) if identity else ()
     credentials = grpc.ssl_channel_credentials(Path(roots).read_bytes(), *pair)
     with Client(address, credentials) as client:
@@ -160,7 +160,7 @@ def over_grpcs(address: str, roots: str, identity: Any = None) -> str:
 def test_tls_of_clients(
     behind: TritonServer, start_gateway: StartGateway, authority: Authority
 ) -> None:
-    """TLS on both fronts; with --tls-client-roots only clients with a certificate are served."""
+    """Both fronts serve TLS; with --tls-client-roots only clients with a certificate."""
     ours, client = authority.issue("127.0.0.1"), authority.issue("client.example")
     options = ["--triton-grpc", behind.grpc]
     options += ["--tls-certificate", ours.certificate, "--tls-key", ours.key]

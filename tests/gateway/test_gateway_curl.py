@@ -43,7 +43,7 @@ class Curl:
         )
 
     def code(self, path: str, *options: str) -> int:
-        """Return the HTTP status of a request. The files out and headers have its answer."""
+        """Return the HTTP status of a request; the files ``out`` and ``headers`` get the answer."""
         done = self(path, *OUT, *options)
         assert done.returncode == 0, done.stderr
         return int(done.stdout)
@@ -74,7 +74,7 @@ UPLOADS = {
 
 @pytest.mark.parametrize("name", UPLOADS)
 def test_infer(curl: Curl, name: str) -> None:
-    """However curl sends the body, the value is the sum, and the header is behind it."""
+    """However curl sends the body, the answer is the sum, followed by the response header."""
     (curl.folder / "zipped").write_bytes(gzip.compress(BODY))
     assert curl.code(INFER, "-H", HEADER, *UPLOADS[name]) == 200
     body = (curl.folder / "out").read_bytes()
@@ -84,14 +84,14 @@ def test_infer(curl: Curl, name: str) -> None:
 
 
 def test_one_connection(curl: Curl) -> None:
-    """Several requests on one kept connection."""
+    """Several requests use one kept connection."""
     url = f"http://{curl.gateway.http}/api/health/live"
     done = curl("/api/health/live", "-w", "%{http_code} %{num_connects}\n", url, url)
     assert done.stdout.split() == ["200", "1", "200", "0", "200", "0"]
 
 
 def test_giving_up(curl: Curl, behind: TritonServer, start_gateway: StartGateway) -> None:
-    """curl's time limit, before the body is sent or the answer is there, is no line of the log."""
+    """A client that gives up before its body is sent or answered leaves no line in the log."""
     curl.gateway = start_gateway("--triton-grpc", behind.grpc)
     (curl.folder / "long").write_bytes(seconds(1.0))
     long = ["-H", f"NV-InferRequest: {SLOW}", "--data-binary", "@long"]
@@ -100,5 +100,5 @@ def test_giving_up(curl: Curl, behind: TritonServer, start_gateway: StartGateway
     for path, options in (("/api/infer/slow", waiting), (INFER, sending)):
         assert curl(path, *options).returncode == 28
     until(lambda: curl.code("/api/health/live") == 200)
-    assert curl.code("/api/infer/slow", *long) == 200  # longer than the one before
+    assert curl.code("/api/infer/slow", *long) == 200  # longer than the request before
     assert curl.gateway.log_text() == ""

@@ -57,7 +57,7 @@ def test_what_fails_inside_is_internal(
     behind: TritonServer,
     start_gateway: StartGateway,
 ) -> None:
-    """A plugin that fails: calls are answered INTERNAL at once, streams go on, the log tells."""
+    """If a plugin fails, calls are answered INTERNAL, streams go on, and the error is logged."""
     (tmp_path / "broken_plugin.py").write_text(PLUGIN)
     surroundings["PYTHONPATH"] += f":{tmp_path}"
     surroundings["TRITON_SHIM_PLUGIN"] = "broken_plugin:Broken"
@@ -79,7 +79,7 @@ def test_what_fails_inside_is_internal(
 @pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])
 @pytest.mark.parametrize("rpc", ["Infer", "StreamInfer", "Health"])
 def test_bytes_that_are_no_message(gateway: Gateway, rpc: str, sent: bytes) -> None:
-    """The call ends with gRPC's own error for it, and the gateway answers the next one."""
+    """The call ends with gRPC's own error, and the gateway answers the next call."""
     with grpc.insecure_channel(gateway.grpc) as channel:
         call = channel.stream_stream(f"/{v1.SERVICE}/{rpc}")
         with pytest.raises(grpc.RpcError) as caught:

@@ -23,7 +23,7 @@ UNIT = "tritonclient-shim-gateway@.service"
 
 
 class Deployment(NamedTuple):
-    """How one file starts a gateway, and the seconds that it gives it to stop."""
+    """A file's arguments for the gateway, and the seconds that the gateway has to stop."""
 
     arguments: list[str]
     stop: float
@@ -43,7 +43,7 @@ def compose() -> Deployment:
 
 
 def kubernetes() -> Deployment:
-    """Read kubernetes.yaml. The gateway has as much time as Triton outlives it by."""
+    """Read kubernetes.yaml. Triton's wait before its stop is the gateway's time to stop."""
     gateway, triton = pod()["containers"]
     (_, wait) = triton["lifecycle"]["preStop"]["exec"]["command"]
     return Deployment(gateway["args"], float(wait))
@@ -65,7 +65,7 @@ def unit() -> Deployment:
 
 
 def container() -> Deployment:
-    """Read the command in Containerfile's head."""
+    """Read the command in the first comment of Containerfile."""
     text = (DEPLOY / "Containerfile").read_text("utf-8").replace("\\\n#", " ")
     pattern = r"docker run --stop-timeout (\d+) .* tritonclient-shim-gateway (.*)$"
     ((stop, command),) = re.findall(pattern, text, re.M)
@@ -73,7 +73,7 @@ def container() -> Deployment:
 
 
 def parsed(arguments: list[str]) -> Any:
-    """Return the options as the command reads them, which ends for unknown ones."""
+    """Return the options as the command reads them. Raise SystemExit for unknown options."""
     values = vars(_parsers()[0].parse_args(["gateway", *arguments]))
     return options_from({name: text for name, text in values.items() if name in OPTIONS})
 
@@ -88,7 +88,7 @@ def test_options(read: Any) -> None:
 
 
 def test_image() -> None:
-    """The image is built of files that are there, and starts the gateway as its first process."""
+    """The image is built of existing files, and starts the gateway as its first process."""
     text = (DEPLOY / "Containerfile").read_text("utf-8")
     assert 'ENTRYPOINT ["tritonclient-shim", "gateway"]' in text
     ignored = (DEPLOY / "Containerfile.dockerignore").read_text("utf-8").splitlines()
@@ -118,7 +118,7 @@ def test_kubernetes_ports_and_times() -> None:
 
 
 def test_systemd_reads_it(tmp_path: Path) -> None:
-    """systemd finds nothing wrong with the unit, but for a program that is not at its place."""
+    """systemd reports no error in the unit, apart from the path of the program."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed")
     text = (DEPLOY / UNIT).read_text("utf-8")
@@ -133,12 +133,12 @@ def test_systemd_reads_it(tmp_path: Path) -> None:
 
 
 def test_healthcheck(gateway: Gateway, start_gateway: StartGateway) -> None:
-    """The compose file's question for health succeeds when Triton is ready, and fails otherwise."""
+    """The health check of the compose file succeeds only when Triton is ready."""
     (document,) = yaml("compose.yaml")
     kind, _, option, code = document["services"]["gateway"]["healthcheck"]["test"]
     assert (kind, option) == ("CMD", "-c")
     lost = start_gateway("--triton-grpc", "127.0.0.1:9", "--health-timeout", "0.5")
     for running, healthy in ((gateway, True), (lost, False)):
-        asked = [sys.executable, "-c", code.replace("127.0.0.1:8000", running.http)]
-        done = subprocess.run(asked, capture_output=True, check=False)
+        check = [sys.executable, "-c", code.replace("127.0.0.1:8000", running.http)]
+        done = subprocess.run(check, capture_output=True, check=False)
         assert (done.returncode == 0) is healthy

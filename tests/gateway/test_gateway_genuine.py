@@ -27,7 +27,7 @@ DEMO = [
 
 @pytest.mark.parametrize(("program", "protocol"), DEMO)
 def test_demo(gateway: Gateway, oracle: OracleEnvironment, program: Program, protocol: str) -> None:
-    """The demo's programs print the same with the genuine client as with the facade."""
+    """The demo's programs print with the genuine client what they print with the facade."""
     script = ROOT / "demo" / "legacy" / program.script
     url = getattr(gateway, protocol)
     done = oracle.run(script, "-u", url, "-i", protocol, *program.options)

@@ -1,4 +1,4 @@
-"""A Triton that hangs: stopped by SIGSTOP, it takes connections and answers nothing."""
+"""A Triton that hangs: stopped by SIGSTOP, it accepts connections and answers nothing."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def hanging(server: TritonServer) -> Iterator[None]:
 
 
 def _stopped(task: Path) -> bool:
-    """True if a thread has come to its stop."""
+    """True if a thread has stopped."""
     return (task / "stat").read_text().rpartition(") ")[2].startswith("T")
 
 
 def statuses_of(gateway: Gateway) -> Any:
-    """Return v1's status of an inference over HTTP, and of one over gRPC."""
+    """Return v1's statuses of an inference over HTTP and of an inference over gRPC."""
     over_grpc = gateway.call("Infer", simple()).request_status
     return gateway.infer("simple", SIMPLE, BODY).status, over_grpc
 
 
 def works(gateway: Gateway) -> bool:
-    """True if Triton answers over both protocols. After a stop it has much to do."""
+    """True if inferences succeed over both protocols. After a stop, Triton needs some time."""
     return codes(statuses_of(gateway)) == {"SUCCESS"}
 
 
@@ -61,7 +61,7 @@ def codes(statuses: Iterable[Any]) -> set[str]:
 
 
 def test_every_answer_comes_in_time(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Each call is answered UNAVAILABLE with the option of its limit; all work afterwards."""
+    """Each call is answered UNAVAILABLE with the option of its limit; later all calls succeed."""
     gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
     until(lambda: works(gateway))
     with hanging(own):
@@ -86,7 +86,7 @@ def test_every_answer_comes_in_time(own: TritonServer, start_gateway: StartGatew
 
 
 def test_a_stream_has_the_limit_too(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Requests on a stream are answered UNAVAILABLE; the stream goes on when Triton does."""
+    """Requests on a stream are answered UNAVAILABLE; the stream works when Triton works again."""
     gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
     until(lambda: works(gateway))
     talk = gateway.talk()
@@ -121,7 +121,7 @@ def test_a_hang_is_noticed_before_the_time_limit(
 
 
 def test_a_slow_model_does_not_hang(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """An inference may take longer than a hang, as long as Triton answers for its health."""
+    """An inference may take longer than --health-timeout while Triton answers for its health."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--health-timeout", "0.5")
     assert code_of(gateway.call("Infer", slow(1, 4.0)).request_status) == "SUCCESS"
 
@@ -129,7 +129,7 @@ def test_a_slow_model_does_not_hang(behind: TritonServer, start_gateway: StartGa
 def test_health_does_not_wait_behind_requests_that_hang(
     own: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """While all slots hang and more requests wait, health is answered; no request is lost."""
+    """While all slots hang and more requests wait, health and each request are answered."""
     limits = ("--upstream-timeout", "2", "--health-timeout", "1", "--max-in-flight", "2")
     gateway = start_gateway("--triton-grpc", own.grpc, *limits)
     until(lambda: works(gateway))

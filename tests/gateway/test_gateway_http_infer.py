@@ -24,7 +24,7 @@ def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
 
 @pytest.mark.smoke
 def test_tensors_then_header(gateway: Gateway) -> None:
-    """Raw outputs in request order, then the serialised header again (docs/v1-behaviour.md §D)."""
+    """The body is raw outputs in request order, then the header (docs/v1-behaviour.md §D)."""
     answer = gateway.infer("simple?format=binary", BOTH, BODY)
     assert (answer.code, code_of(answer.status)) == (200, "SUCCESS")
     assert answer.headers["Content-Type"] == "application/octet-stream"
@@ -48,7 +48,7 @@ def test_text_header(gateway: Gateway) -> None:
 
 
 def classify(gateway: Gateway, batch: int, count: int) -> Answer:
-    """Send a classification with so many classes."""
+    """Send a classification with ``count`` classes."""
     header = f'id: {10**18} batch_size: {batch} input {{ name: "INPUT" dims: 1000 }} '
     header += f'output {{ name: "OUTPUT" cls {{ count: {count} }} }}'
     scores = np.tile(np.arange(1000, dtype=np.float32), batch).tobytes()
@@ -56,7 +56,7 @@ def classify(gateway: Gateway, batch: int, count: int) -> Answer:
 
 
 def test_long_headers(gateway: Gateway) -> None:
-    """A line that Python's client refuses, beyond 64 KB, is never sent: classes are in the body."""
+    """No header line exceeds 64 KB, the limit of Python's client; the body has the classes."""
     answer = classify(gateway, 2, 743)  # just below
     assert (answer.code, header_of(answer).id) == (200, 10**18)
     answer = classify(gateway, 8, 1000)
@@ -66,7 +66,7 @@ def test_long_headers(gateway: Gateway) -> None:
 
 
 def test_header_is_missing_or_garbled(gateway: Gateway) -> None:
-    """No NV-InferRequest: 1.15's text; an unreadable one: neither text nor NV-Status."""
+    """A missing header gets 1.15's text, an unreadable header neither text nor NV-Status."""
     # docs/v1-behaviour.md §9.1
     missing = gateway.post("/api/infer/simple", BODY)
     text = b"The request header should contain 'NV-InferRequest'"
@@ -93,7 +93,7 @@ REFUSALS = {
 @pytest.mark.parametrize("name", REFUSALS)
 @pytest.mark.smoke
 def test_refusals(gateway: Gateway, name: str) -> None:
-    """400, v1's code and text, an empty body, and a response header with the id alone."""
+    """A refusal is 400 with v1's code and text, an empty body, and a header with the id alone."""
     # docs/v1-behaviour.md §3.4
     path, header, body, code, message = REFUSALS[name]
     answer = gateway.infer(path, f"id: 3 {header}", body)
@@ -103,7 +103,7 @@ def test_refusals(gateway: Gateway, name: str) -> None:
 
 
 def test_names_beyond_ascii_in_a_header(gateway: Gateway) -> None:
-    """NV-Status is ASCII whatever protobuf's version prefers: bytes beyond it are octal escapes."""
+    """NV-Status is ASCII with each version of protobuf; other bytes are octal escapes."""
     header = 'batch_size: 1 input { name: "\\303\\244" } output { name: "OUTPUT0" }'
     answer = gateway.infer("identity_fp32", header, b"")
     assert answer.code != 200

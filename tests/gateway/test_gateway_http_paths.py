@@ -14,7 +14,7 @@ pytest_plugins = ["tests.gateway.gateway_fixtures"]
 CONTROL = "/api/sharedmemorycontrol"
 
 
-#: The statuses of what is no endpoint, without NV-Status: 400 for a path, 405 for a method.
+#: Requests that are no endpoint, by status: 400 for a path, 405 for a method.
 REFUSED = {
     400: """
         GET /
@@ -54,7 +54,7 @@ ROWS = [(code, line.strip()) for code, text in REFUSED.items() for line in text.
 
 @pytest.mark.parametrize(("code", "line"), ROWS)
 def test_what_is_no_endpoint(gateway: Gateway, code: int, line: str) -> None:
-    """Another path is 400, another method 405, without NV-Status (docs/v1-behaviour.md §9.1)."""
+    """A wrong path is 400, a wrong method 405, without NV-Status (docs/v1-behaviour.md §9.1)."""
     method, path = line.split(" ")
     answer = gateway.ask(method, path)
     assert (answer.code, answer.status, answer.body) == (code, None, b"")
@@ -62,7 +62,7 @@ def test_what_is_no_endpoint(gateway: Gateway, code: int, line: str) -> None:
 
 @pytest.mark.smoke
 def test_status(gateway: Gateway) -> None:
-    """The status of one model as protobuf, and as text with a line for each field."""
+    """A status may be protobuf, or text with a line for each field."""
     # docs/v1-behaviour.md §9.1
     binary = gateway.get("/api/status/simple?format=binary")
     status = server_status_pb2.ServerStatus.FromString(binary.body)
@@ -82,7 +82,7 @@ def test_status(gateway: Gateway) -> None:
     ],
 )
 def test_status_as_json(gateway: Gateway, query: str, accept: str, is_json: bool) -> None:
-    """JSON has the fields' own names. Accept asks for it only if it says just that, alone."""
+    """JSON has the .proto's field names; of Accept, only ``application/json`` alone selects it."""
     # docs/v1-behaviour.md §9.1
     answer = gateway.get(f"/api/status/simple{query}", Accept=accept)
     kind = "application/json" if is_json else "text/plain"
@@ -102,7 +102,7 @@ def test_request_ids_grow(gateway: Gateway) -> None:
     """Every call takes the next request id, over HTTP and gRPC (docs/v1-behaviour.md §4.5)."""
     paths = ("/api/health/live", "/api/status/simple", "/api/health/ready", "/api/status/nope")
     answers = [gateway.get(path) for path in paths]
-    assert {answer.body for answer in answers[::2]} == {b""}  # v1's clients would print it
+    assert {answer.body for answer in answers[::2]} == {b""}  # v1's clients would print a body
     ids = [answer.status.request_id for answer in answers]
     ids.append(gateway.call("Health", health()).request_status.request_id)
     assert ids == sorted(set(ids)) and ids[0] > 0
@@ -113,7 +113,7 @@ def test_repository_index_as_text(gateway: Gateway) -> None:
     assert b'models {\n  name: "simple"\n}\n' in gateway.get("/api/repository/index").body
 
 
-# ------------------------------ requests that are correct HTTP, and that few clients send
+# ------------------------------ correct HTTP that few clients send
 
 HUGE = "9" * 25
 LIVE = "GET {0}/api/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -133,7 +133,7 @@ WHOLE = head(f"Content-Length: {len(BODY)}") + BODY
     ids=["offset", "size", "cuda size", "device", "version", "long version"],
 )
 def test_numbers_out_of_range(gateway: Gateway, path: str) -> None:
-    """A number that no field of v1's can hold is the client's error, and not logged."""
+    """A number that is too large for v1's field is refused, and not logged."""
     log = gateway.log_text()
     answer = gateway.ask("POST", path, BODY[:64], {"NV-InferRequest": SLOW})
     assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
@@ -144,14 +144,14 @@ def test_numbers_out_of_range(gateway: Gateway, path: str) -> None:
 
 @pytest.mark.parametrize("target", ["http://triton.example", "HTTP://x:8000", "https://x"])
 def test_absolute_targets(gateway: Gateway, target: str) -> None:
-    """A target with scheme and host, which clients send that take the gateway for a proxy."""
+    """A target may have scheme and host, as clients send it to a proxy."""
     assert Raw(gateway, LIVE.format(target).encode()).answer().code == 200
     whole = WHOLE.replace(b"POST /", f"POST {target}/".encode(), 1)
     assert code_of(Raw(gateway, whole).answer().status) == "SUCCESS"
 
 
 def test_no_answer_names_its_programs(gateway: Gateway) -> None:
-    """Like v1's, no answer has the header Server: successes and refusals."""
+    """No answer has the header Server, as in v1."""
     unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
     sent = (LIVE.format("").encode(), unknown, WHOLE)
     answers = [Raw(gateway, data).answer() for data in sent]

@@ -32,7 +32,7 @@ DEADLINE_EXCEEDED, CANCELLED, UNIMPLEMENTED, INTERNAL = 4, 1, 12, 13
 
 @pytest.fixture(scope="module")
 def packages() -> NodePackages:
-    """Return gRPC for Node.js, installed now if need be."""
+    """Return gRPC for Node.js, installed now if it is missing."""
     try:
         return node_packages()
     except MissingPrerequisite as reason:
@@ -41,7 +41,7 @@ def packages() -> NodePackages:
 
 @pytest.fixture(scope="module")
 def own_gateway(behind: TritonServer) -> Iterator[Gateway]:
-    """Start a gateway that no other test has anything to log on."""
+    """Start a gateway for this module, so that its log has no lines of other tests."""
     running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0")
     yield running
     running.stop()
@@ -51,7 +51,7 @@ def own_gateway(behind: TritonServer) -> Iterator[Gateway]:
 def seen(
     packages: NodePackages, own_gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
-    """Return what one run of the client has seen."""
+    """Return the results of one run of the client."""
     protos = tmp_path_factory.mktemp("protos")
     (protos / "tensorrtserver").mkdir()
     (protos / "tensorrtserver" / "api").symlink_to(
@@ -77,7 +77,7 @@ def succeeded(status: Any) -> bool:
 
 
 def test_inference(seen: Any) -> None:
-    """Values are right; ids beyond JavaScript's integers come back."""
+    """Values are right; ids beyond JavaScript's integers arrive exactly."""
     result = seen["inference"]
     assert succeeded(result["status"]) and int(result["status"]["request_id"]) > 0
     assert result["outputs"] == result["zipped"] == SUMS
@@ -88,7 +88,7 @@ def test_inference(seen: Any) -> None:
 
 
 def test_classes(seen: Any) -> None:
-    """Classes with index, value and label, and one empty raw output (docs/v1-behaviour.md §9.2)."""
+    """Classes have index, value and label, and an empty raw output (docs/v1-behaviour.md §9.2)."""
     classes = seen["inference"]["classes"]
     assert [(entry["idx"], entry["label"]) for entry in classes] == [(9, "l9"), (8, "l8"), (7, "")]
     values = [entry["value"] for entry in classes]
@@ -97,7 +97,7 @@ def test_classes(seen: Any) -> None:
 
 
 def test_streams(seen: Any) -> None:
-    """A sequence over a stream, with the largest correlation id; a refusal among answers; none."""
+    """Streams carry sequences, refusals among answers, or nothing, and can be cancelled."""
     streams = seen["streams"]
     assert streams["sequence"] == [[3], [7], [12]]
     assert [number for number, _ in streams["mixed"]] == ["1", "2", "3"]
@@ -109,7 +109,7 @@ def test_streams(seen: Any) -> None:
 
 
 def test_control(seen: Any) -> None:
-    """Health, status, loading, unloading and the index (docs/v1-behaviour.md §6)."""
+    """Health, status, loading, unloading and the index work (docs/v1-behaviour.md §6)."""
     control = seen["control"]
     assert (control["live"], control["ready"], control["state"]) == (True, True, "SERVER_READY")
     inputs = [(row["name"], row["data_type"], row["dims"]) for row in control["inputs"]]
@@ -119,7 +119,7 @@ def test_control(seen: Any) -> None:
 
 
 def test_errors(seen: Any) -> None:
-    """What v1 refused is in ``request_status``; what is no call of v1's in gRPC's trailers."""
+    """v1's refusals are in ``request_status``; errors of other calls are in gRPC's trailers."""
     errors = seen["errors"]
     unknown = errors["unknown"]["request_status"]
     assert unknown["code"] == "UNAVAILABLE"
@@ -144,7 +144,7 @@ def test_shared_memory(seen: Any) -> None:
 
 
 def test_http(seen: Any) -> None:
-    """Node's own HTTP client and ``fetch``: bodies whole and in chunks, errors in NV-Status."""
+    """Node's HTTP client and ``fetch`` may send chunks, and get errors in NV-Status."""
     answers = seen["http"]
     assert answers["live"] == 200
     assert answers["whole"] == answers["chunked"] == answers["fetched"] == SUMS[0]
@@ -158,5 +158,5 @@ def test_http(seen: Any) -> None:
 
 
 def test_nothing_is_logged(seen: Any, own_gateway: Gateway) -> None:
-    """Errors, cancelled streams and passed deadlines of clients are no lines of the log."""
+    """Errors, cancelled streams and passed deadlines of clients are not logged."""
     assert seen and own_gateway.log_text() == ""

@@ -1,4 +1,4 @@
-"""What an operator sees of a gateway: figures, its own health, and the access log."""
+"""What an operator sees of a gateway: metrics, its own health, and the access log."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ NAME = "tritonclient_shim_gateway_"
 OPTIONS = ("--metrics-address", "127.0.0.1:0")
 
 
-def fetched(gateway: Gateway, path: str) -> tuple[int, str]:
-    """Return status and text at the address of the metrics."""
+def page(gateway: Gateway, path: str) -> tuple[int, str]:
+    """Return the status and the text of a page at the address of the metrics."""
     answer = ask(gateway.metrics, "GET", path)
     return answer.code, answer.body.decode()
 
 
-def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
-    """Return name and values of the labels → the value."""
+def metrics(gateway: Gateway) -> dict[tuple[str, ...], float]:
+    """Return the metrics: name and values of the labels → the value."""
     values = {}
-    for family in text_string_to_metric_families(fetched(gateway, "/metrics")[1]):
+    for family in text_string_to_metric_families(page(gateway, "/metrics")[1]):
         for sample in family.samples:
             labels = [text for label, text in sorted(sample.labels.items()) if label != "le"]
             if not sample.name.endswith("_bucket"):
@@ -35,7 +35,7 @@ def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
 
 
 def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Requests by code, their bytes and times, and what is open now."""
+    """Metrics count requests by code, their bytes and times, and open requests and streams."""
     gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
     for _ in range(10):
         answer = gateway.infer("simple", SIMPLE, BODY)
@@ -45,10 +45,10 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
     gateway.call("Infer", simple())
     talk = gateway.talk()
     talk.ask(simple(1), simple(2))
-    assert figures(gateway)[("streams",)] == 1
+    assert metrics(gateway)[("streams",)] == 1
     assert talk.end() == []
-    until(lambda: figures(gateway)[("streams",)] == 0)
-    values = figures(gateway)
+    until(lambda: metrics(gateway)[("streams",)] == 0)
+    values = metrics(gateway)
     counted = {
         labels[1:]: value for labels, value in values.items() if labels[0] == "requests_total"
     }
@@ -69,21 +69,21 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
 
 
 def test_its_own_health(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A stop begins with not being ready. For --drain seconds everything is still accepted."""
+    """A gateway that stops is not ready, and answers requests for --drain seconds."""
     gateway = start_gateway(*OPTIONS, "--triton-grpc", behind.grpc, "--drain", "60")
-    assert fetched(gateway, "/livez") == (200, "live\n")
-    assert fetched(gateway, "/readyz") == (200, "ready\n")
+    assert page(gateway, "/livez") == (200, "live\n")
+    assert page(gateway, "/readyz") == (200, "ready\n")
     gateway.terminate()
-    until(lambda: fetched(gateway, "/readyz") == (503, "not ready\n"))
+    until(lambda: page(gateway, "/readyz") == (503, "not ready\n"))
     assert gateway.get("/api/health/ready").code == 400
-    assert fetched(gateway, "/livez")[0] == 200
+    assert page(gateway, "/livez")[0] == 200
     assert gateway.infer("simple", SIMPLE, BODY).code == 200
     gateway.terminate()
     gateway.process.wait(30)
 
 
 def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A JSON object for each request, and for each one of a stream. None by default."""
+    """The log has a JSON object for each request, also on a stream; by default it is empty."""
     quiet = start_gateway("--triton-grpc", behind.grpc)
     quiet.infer("nope", SIMPLE, BODY)
     gateway = start_gateway("--triton-grpc", behind.grpc, "--access-log")

@@ -1,4 +1,4 @@
-"""Parts of the gateway in an event loop of the test, for what no client can bring about."""
+"""Parts of the gateway in an event loop of the test, for cases that no client can cause."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = GatewayOptions(ANYWHERE, ANYWHERE, Endpoint("grpc", "127.0.0.1:9", Fal
 
 
 def front() -> HttpFront:
-    """Return an HTTP server behind which nobody is."""
+    """Return an HTTP server without a Triton behind it."""
     stopping, log = Stopping(), AccessLog(False, Meter())
     upstream = Upstream(OPTIONS, stopping)
     inferences = inference.Inferences(upstream, OPTIONS, "http", Meter())
@@ -53,20 +53,20 @@ def test_a_stop_answers_whom_it_has_accepted(turns: int) -> None:
 
 @pytest.mark.parametrize("kind", TransportKind)
 def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
-    """A text like that of the time limit, such as a proxy's, does not blame --upstream-timeout."""
+    """Only an error of the kind TIMEOUT names --upstream-timeout, whatever its text."""
     session = Upstream(OPTIONS, Stopping()).session
     error = TransportError("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
     named = "--upstream-timeout" in str(session.to_v1_error(error))
     assert named is (kind is TransportKind.TIMEOUT)
 
 
-# ------------------------------- headers whose text is remembered are what protobuf writes
+# ------------------------------- remembered texts of headers are as protobuf writes them
 
 
 @pytest.mark.parametrize("id", [0, 1, 2**64 - 1])
 @pytest.mark.parametrize("outputs", [0, 1, 200])  # 200 are more than is remembered
 def test_response_headers(id: int, outputs: int) -> None:
-    """The value of NV-InferResponse and the body, the first time and again."""
+    """NV-InferResponse and the body are protobuf's text, the first time and again."""
     header = api_pb2.InferResponseHeader(id=id, model_name='a "b"\n', model_version=3, batch_size=2)
     for number in range(outputs):
         header.output.add(name=f"OUTPUT{number}", raw={"dims": [16, number], "batch_byte_size": 64})
@@ -78,7 +78,7 @@ def test_response_headers(id: int, outputs: int) -> None:
 
 
 def test_text_has_no_data_type() -> None:
-    """Clients before 1.12 refuse text with a field that they do not know."""
+    """Text has no ``data_type``, because clients before 1.12 reject unknown fields."""
     header = api_pb2.InferResponseHeader()
     header.output.add(name="OUTPUT0", data_type=model_config_pb2.TYPE_INT32)
     assert header_texts(header)[0] == 'output { name: "OUTPUT0" }'
@@ -87,7 +87,7 @@ def test_text_has_no_data_type() -> None:
 
 @pytest.mark.parametrize("server_id", ["", "inference:0", 'a "b"'])
 def test_statuses(server_id: str) -> None:
-    """The value of NV-Status; a message too long for a header of HTTP is cut."""
+    """NV-Status is protobuf's text; a message too long for a header is cut."""
     for number in (1, 2, 2**63):
         status = request_status_pb2.RequestStatus(
             code=request_status_pb2.SUCCESS, server_id=server_id, request_id=number

@@ -42,7 +42,7 @@ def test_ids(behind: TritonServer, start_gateway: StartGateway) -> None:
 
 
 def test_bodies_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A body beyond --max-body-bytes: 400 and a text that says what to do; gRPC likewise."""
+    """A body beyond --max-body-bytes is refused with advice, also over gRPC."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", "10000")
     refused = gateway.infer("identity_fp32", LARGE, bytes(20000))
     assert (refused.code, code_of(refused.status)) == (400, "INVALID_ARG")
@@ -71,7 +71,7 @@ def send_header(gateway: Gateway) -> HTTPConnection:
 
 
 def test_stop_lets_requests_finish(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A stop says "not ready", answers old and new requests, and ends with status 0."""
+    """A gateway that stops is not ready, answers old and new requests, and ends with status 0."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "60")
     talk = gateway.talk()
     assert talk.ask(simple(1))[0].meta_data.id == 1
@@ -100,14 +100,14 @@ def test_stop_is_bounded(behind: TritonServer, start_gateway: StartGateway) -> N
 
 
 def test_stop_does_not_wait_for_a_silent_triton(start_gateway: StartGateway) -> None:
-    """A Triton that takes connections and never answers cannot keep a gateway from ending."""
+    """A gateway ends even if Triton accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         gateway = start_gateway("--triton-grpc", address, "--grace", "0.2")
         connections = [HTTPConnection(gateway.http, timeout=60), send_header(gateway)]
         connections[0].request("GET", "/api/status")
         connections[1].send(seconds(0))
-        silent.accept()  # the gateway has come to ask
+        silent.accept()  # the gateway has connected
         gateway.terminate()
         assert gateway.process.wait(30) == 0
         for connection in connections:
@@ -135,7 +135,7 @@ def test_no_triton(start_gateway: StartGateway) -> None:
 
 
 def warning_of(gateway: Gateway) -> str:
-    """Wait for the line about a Triton that is not there."""
+    """Wait for the warning about a missing Triton, and return its line."""
     until(lambda: bool(gateway.log_text()))
     (line,) = gateway.log_text().splitlines()
     assert "clients get UNAVAILABLE until one answers there" in line
@@ -143,11 +143,11 @@ def warning_of(gateway: Gateway) -> str:
 
 
 def test_the_warning_at_the_start(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """One line: where Triton was looked for, what came instead, and that the gateway goes on."""
+    """The line names Triton's address, the error, and what clients get."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         gateway = start_gateway("--triton-grpc", address)
-        assert gateway.log_text() == ""  # it has not waited to find out
+        assert gateway.log_text() == ""  # the gateway starts without waiting for Triton
         line = warning_of(gateway)
     assert f"at {address} (gRPC): nothing came within 5 seconds" in line
     wrong = warning_of(start_gateway("--triton-grpc", behind.http))
@@ -156,7 +156,7 @@ def test_the_warning_at_the_start(behind: TritonServer, start_gateway: StartGate
 
 @pytest.mark.parametrize("answers", [True, False])
 def test_the_line_at_the_start(behind: TritonServer, answers: bool) -> None:
-    """People read whether Triton answers, where the gateway listens, and how to stop it."""
+    """The line names the addresses, whether Triton answers, and how to stop the gateway."""
     where = behind.grpc if answers else NOWHERE
     command = [*COMMAND, "gateway", "--triton-grpc", where, *ANY_PORT, "--drain", "0"]
     with subprocess.Popen(
@@ -174,7 +174,7 @@ def test_the_line_at_the_start(behind: TritonServer, answers: bool) -> None:
 def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGateway) -> None:
     """A stream outlives the server behind it: unanswered requests fail, later ones work.
 
-    v1's clients wait for ever for what a broken stream owes them (docs/v1-behaviour.md §5).
+    v1's clients wait for ever for the answers of a broken stream (docs/v1-behaviour.md §5).
     """
     first = start_triton(models=["simple", "slow"])
     gateway = start_gateway("--triton-grpc", first.grpc)
@@ -204,7 +204,7 @@ def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGatew
     ],
 )
 def test_bad_arguments(arguments: tuple[str, ...], text: str) -> None:
-    """The line names what is wrong on the command line; the exit status is 2."""
+    """The message names the wrong argument; the exit status is 2."""
     done = run_command("gateway", *arguments)
     assert done.returncode == 2 and text in done.stderr
 
@@ -223,7 +223,7 @@ def test_advice_about_addresses_only_where_it_helps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", ["http", "grpc"])
 def test_address_in_use(gateway: Gateway, front: str) -> None:
-    """A second gateway on the same port says so and what to do, and ends with status 1."""
+    """A second gateway on the same port reports the address, advises, and ends with status 1."""
     addresses = {"http": "127.0.0.1:0", "grpc": "127.0.0.1:0", front: getattr(gateway, front)}
     options = [text for name, value in addresses.items() for text in (f"--{name}", value)]
     done = run_command("gateway", "--triton-grpc", NOWHERE, *options)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.release  # nginx and Envoy
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SCORES = np.arange(1000, dtype=np.float32).tobytes()
-#: nginx in front of two gateways with nothing but what its manual begins with.
+#: nginx in front of two gateways with the minimal configuration of its manual.
 BARE = "upstream gateways {{ server 127.0.0.1:{0}; server 127.0.0.1:{1}; }}"
 CLIENTS, LIMIT = 40, 6
 
@@ -48,25 +48,25 @@ def front(pair: Pair, request: Any, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def classify(address: str, count: int) -> Answer:
-    """Send a classification with so many classes."""
+    """Send a classification with ``count`` classes."""
     header = 'batch_size: 1 input { name: "INPUT" dims: 1000 } '
     header += f'output {{ name: "OUTPUT" cls {{ count: {count} }} }}'
     return infer(address, "classify_1000?format=binary", header, SCORES)
 
 
 def test_classes_and_a_bare_nginx(pair: Pair, tmp_path: Path) -> None:
-    """200 classes do not fit into nginx's own buffers: 502, and then 502 for everybody."""
+    """200 classes exceed nginx's default buffers: it answers 502, then 502 to all requests."""
     upstream = BARE.format(*pair.http)
     with nginx(tmp_path, "location / { proxy_pass http://gateways; }", http=upstream) as address:
         assert infer(address, "simple", SIMPLE, BODY).code == 200
-        assert [classify(address, 200).code for _ in range(2)] == [502, 502]  # one for each
+        assert [classify(address, 200).code for _ in range(2)] == [502, 502]  # one for each gateway
         assert infer(address, "simple", SIMPLE, BODY).code == 502
     assert "upstream sent too big header" in (tmp_path / "error.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize("count", [200, 1000])  # the second is 44 KB of header
 def test_classes(front: Front, count: int) -> None:
-    """As many classes as the gateway has in NV-InferResponse, and in the body."""
+    """A proxy of ``deploy/`` passes up to 1000 classes in NV-InferResponse and in the body."""
     answer = classify(front.http, count)
     assert (answer.code, code_of(answer.status)) == (200, "SUCCESS")
     assert len(answer.headers["NV-InferResponse"]) > 8192
@@ -75,7 +75,7 @@ def test_classes(front: Front, count: int) -> None:
 
 
 def test_large_heads_and_bodies(front: Front) -> None:
-    """A request header of 100 KB, tensors of 40 MB, and a refusal: all as without a proxy."""
+    """A proxy passes a request header of 100 KB, tensors of 40 MB, and a refusal."""
     padded = SIMPLE + " " * 100_000
     assert infer(front.http, "simple", padded, BODY).code == 200
     data = np.arange(10_000_000, dtype=np.float32).tobytes()
@@ -86,7 +86,7 @@ def test_large_heads_and_bodies(front: Front) -> None:
 
 
 def test_grpc(front: Front) -> None:
-    """Unary calls, and a stream that is idle in between."""
+    """A proxy passes unary calls, and a stream that is idle for a while."""
     with Client(front.grpc) as client:
         assert client.code(simple(3)) == "SUCCESS"
         talk = client.talk()
@@ -104,7 +104,7 @@ def test_grpc(front: Front) -> None:
 def test_idle_uploads_end_at_the_proxy(
     pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any], sent: bytes
 ) -> None:
-    """A head or a body that stops is ended by the proxy after its time, other clients go on."""
+    """The proxy ends a request whose head or body stops; other clients are answered."""
     with behind_proxy(tmp_path, pair, client_time="1s") as (http, _):
         host, _, port = http.rpartition(":")
         with socket.create_connection((host, int(port)), timeout=30) as client:
@@ -129,7 +129,7 @@ def over_grpc(address: str, _: int) -> str:
 def test_more_requests_than_the_proxy_hands_on(
     pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any]
 ) -> None:
-    """nginx answers 503, Envoy lets requests wait; and no gateway is avoided afterwards."""
+    """nginx answers 503, Envoy lets requests wait; later all requests succeed."""
     with behind_proxy(tmp_path, pair, LIMIT) as (http, grpc), ThreadPoolExecutor(CLIENTS) as pool:
         codes = Counter(pool.map(partial(over_http, http), range(CLIENTS)))
         codes_grpc = Counter(pool.map(partial(over_grpc, grpc), range(CLIENTS)))

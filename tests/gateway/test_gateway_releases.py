@@ -1,4 +1,4 @@
-"""``--emulate``: what one release of v1's server says (docs/v1-behaviour.md §3.4, §6.5)."""
+"""``--emulate``: texts and fields of one release of v1 (docs/v1-behaviour.md §3.4, §6.5)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BLOCK, REGION = (f"shared memory {word} 'twice' already in manager" for word in 
 
 
 class Expected(NamedTuple):
-    """What is different between releases; None for a gateway without the option."""
+    """The differences of a release; ``release`` is None for a gateway without the option."""
 
     release: str | None
     unknown: str
@@ -43,9 +43,9 @@ RELEASES = [
 ]
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=lambda one: one.release or "default")
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda expected: expected.release or "default")
 def pair(request: Any, behind: TritonServer) -> Iterator[tuple[Gateway, Expected]]:
-    """Start a gateway. Yield it, and what is expected of it."""
+    """Start a gateway. Yield the gateway, and the differences of its release."""
     expected: Expected = request.param
     option = ("--emulate", expected.release) if expected.release else ()
     running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0", *option)
@@ -60,7 +60,7 @@ def infer(gateway: Gateway, model: str, query: str = "") -> Answer:
 
 
 def test_unknown_models(pair: tuple[Gateway, Expected]) -> None:
-    """The sentence for an unknown model, over HTTP, gRPC and on a stream; its code is the same."""
+    """An unknown model gets the release's text, over HTTP, over gRPC and on a stream."""
     gateway, expected = pair
     request = simple(1, "nope")
     statuses = [
@@ -78,7 +78,7 @@ def test_unknown_models(pair: tuple[Gateway, Expected]) -> None:
 
 
 def test_names_that_are_taken(pair: tuple[Gateway, Expected]) -> None:
-    """The sentence for a region that is registered twice, over HTTP and gRPC."""
+    """A region that is registered twice gets the release's text, over HTTP and gRPC."""
     gateway, expected = pair
     place = Path(f"/dev/shm/gateway-release-{os.getpid()}")
     place.write_bytes(bytes(64))
@@ -96,7 +96,7 @@ def test_names_that_are_taken(pair: tuple[Gateway, Expected]) -> None:
 
 
 def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> None:
-    """The version, and the fields and names that a status has over HTTP and gRPC."""
+    """A status has the release's version, and the release's field names in JSON."""
     gateway, expected = pair
     infer(gateway, "simple")
     names = json.loads(gateway.get("/api/status/simple?format=json").body)
@@ -111,6 +111,6 @@ def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> 
 
 
 def test_a_retired_call(gateway: Gateway) -> None:
-    """Clients until 1.6 may call Profile: it is answered, and says that it did nothing."""
+    """Profile, which v1 had until 1.6, succeeds with a message that nothing is profiled."""
     status = gateway.call("Profile", retired_pb2.ProfileRequest(cmd="start")).request_status
     assert code_of(status) == "SUCCESS" and "nothing is profiled" in status.msg

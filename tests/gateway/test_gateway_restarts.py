@@ -36,7 +36,7 @@ def pair(behind: TritonServer) -> Any:
 def test_a_rolling_restart_loses_nothing(
     pair: Pair, tmp_path: Path, behind_proxy: Any, protocol: str
 ) -> None:
-    """Both gateways are restarted in turns behind a proxy: every request has its answer."""
+    """Every request is answered while both gateways behind a proxy restart in turns."""
     with behind_proxy(tmp_path, pair) as (http, grpc_address):
         make = partial(over_http, http) if protocol == "http" else partial(over_grpc, grpc_address)
         clients = Clients([make] * 8, REQUESTS)
@@ -49,7 +49,7 @@ def test_a_rolling_restart_loses_nothing(
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 def test_kept_connections_lose_nothing(pair: Pair, protocol: str) -> None:
-    """Clients that know both gateways, and keep their connections, meet no broken one."""
+    """Clients that know both gateways lose no request on their kept connections."""
     addresses = [f"127.0.0.1:{port}" for port in getattr(pair, protocol)]
     maker = over_http if protocol == "http" else over_grpc
     makers = [partial(maker, *addresses), partial(maker, *addresses[::-1])] * 4

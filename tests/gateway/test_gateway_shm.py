@@ -39,7 +39,7 @@ def regions_for_clients(response: pb.SharedMemoryControlResponse) -> list[str]:
 
 
 def test_over_http(gateway: Gateway, key: str) -> None:
-    """Register with the key's own slash, infer, list, unregister; bodies are empty."""
+    """A key with its slash is registered, used, listed and unregistered."""
     # docs/v1-behaviour.md §9.1
     path = f"{CONTROL}/register/all/{key}/0/192?format=binary"
     assert (gateway.post(path).code, gateway.post(path).code) == (200, 400)
@@ -64,7 +64,7 @@ def test_over_http(gateway: Gateway, key: str) -> None:
 
 
 def test_over_grpc(gateway: Gateway, key: str) -> None:
-    """The trap of the status: the list is where the .proto says, and where genuine clients look."""
+    """The status lists regions in the .proto's field and in the field that genuine clients read."""
     # docs/v1-behaviour.md §9.2
     request = pb.SharedMemoryControlRequest()
     request.register.name, request.register.byte_size = "all", 192
@@ -99,7 +99,7 @@ def test_cuda_register(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("place", [f"offset: {2**64 - 1} byte_size: 64", f"byte_size: {2**63}"])
 def test_numbers_that_no_region_has(gateway: Gateway, place: str) -> None:
-    """A part of a region beyond signed 64-bit numbers is refused as too large."""
+    """An offset or a size beyond signed 64-bit numbers is refused as too large."""
     shm = f'shared_memory {{ name: "r" {place} }}'
     header = " ".join(f'input {{ name: "INPUT{n}" dims: 16 {shm} }}' for n in (0, 1))
     answer = gateway.infer("simple", f'batch_size: 1 {header} output {{ name: "OUTPUT0" }}', b"")
@@ -108,7 +108,7 @@ def test_numbers_that_no_region_has(gateway: Gateway, place: str) -> None:
 
 
 def test_a_region_without_kind(gateway: Gateway) -> None:
-    """It is refused with v1's text (docs/v1-behaviour.md §9.2)."""
+    """A region without a kind is refused with v1's text (docs/v1-behaviour.md §9.2)."""
     request = pb.SharedMemoryControlRequest()
     request.register.name = "r"
     refused = gateway.call("SharedMemoryControl", request).request_status
@@ -132,7 +132,7 @@ def register_at(gateway: Gateway, protocol: str, key: str, offset: int, size: in
 def test_offset_of_a_region(
     behind: TritonServer, gateway: Gateway, key: str, protocol: str
 ) -> None:
-    """Triton before 2.61 would read at twice the offset: refused, with what does the same."""
+    """An offset is refused with advice: Triton before 2.61 would read at twice the offset."""
     # docs/v2-mapping.md §8
     pages = [np.full(1024, float(page), np.float32) for page in range(3)]
     Path(f"/dev/shm{key}").write_bytes(b"".join(page.tobytes() for page in pages))

@@ -1,4 +1,4 @@
-"""gRPC calls that send nothing, wait for their turn, or live long, stop no others."""
+"""gRPC calls that send nothing, wait for a slot, or live long, stop no other calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANY = 40
 
 
 def silent_calls(stack: ExitStack, gateway: Gateway, rpc: str, count: int) -> list[Talk]:
-    """Open calls that send nothing, on a connection of their own."""
+    """Open calls that send nothing, on a new connection."""
     client = stack.enter_context(Client(gateway.grpc))
     calls = [client.talk(rpc) for _ in range(count)]
     for call in calls:
@@ -60,7 +60,7 @@ def test_silent_calls_stop_nothing(
 def test_health_does_not_wait_for_inference(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """While all slots are taken and more requests wait for one, Health and Status answer."""
+    """While all slots are taken and more requests wait, Health and Status answer."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "2")
     with ThreadPoolExecutor(12) as pool:
         answers = [pool.submit(gateway.call, "Infer", slow(number, 0.5)) for number in range(12)]
@@ -71,7 +71,7 @@ def test_health_does_not_wait_for_inference(
 
 
 def test_calls_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Beyond 16 calls for each of --max-in-flight gRPC refuses; a call that ends makes room."""
+    """gRPC refuses more than 16 calls for each of --max-in-flight, until a call ends."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "1")
     with ExitStack() as stack:
         calls = silent_calls(stack, gateway, "StreamInfer", 16)
@@ -93,7 +93,7 @@ def has_room(gateway: Gateway) -> bool:
 
 
 def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """512 streams that have been used and are idle: no thread each, and everything is answered."""
+    """512 idle streams need no thread each, and other calls are answered."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     with ExitStack() as stack:
         groups = [silent_calls(stack, gateway, "StreamInfer", 64) for _ in range(8)]
@@ -111,4 +111,4 @@ def test_grpc_connections_have_an_age(behind: TritonServer, start_gateway: Start
         assert answered(talk)
         until(lambda: client.code(simple()) != "SUCCESS" or relay.connections >= 3)
         assert client.code(simple()) == "SUCCESS"
-        assert talk.end() == []  # it has outlived its connection's age
+        assert talk.end() == []  # the stream has outlived its connection's age

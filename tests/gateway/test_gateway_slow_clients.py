@@ -1,4 +1,4 @@
-"""Clients that send or read slowly, or leave, keep neither the gateway nor others waiting."""
+"""Clients that send or read slowly, or leave, do not block the gateway for other clients."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ IDENTITY = "/api/infer/identity_fp32"
 
 
 def answers(gateway: Gateway) -> bool:
-    """True if the gateway answers clients that do everything right."""
+    """True if inferences succeed over both protocols."""
     over_grpc = gateway.call("Infer", simple()).request_status
     return gateway.infer("simple", SIMPLE, BODY).code == 200 and code_of(over_grpc) == "SUCCESS"
 
 
 def test_half_sent_bodies_take_no_slot(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Any number of half-sent bodies leave --max-in-flight to the requests that have arrived.
+    """Half-sent bodies take no slot of --max-in-flight.
 
-    So does a client that announces the largest body and sends nothing.
+    A client that announces the largest body and sends nothing takes none either.
     """
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
     silent = Raw(gateway, head("Content-Length: 2147483647"))
@@ -55,7 +55,7 @@ def test_half_sent_bodies_take_no_slot(behind: TritonServer, start_gateway: Star
 def test_a_body_that_stops_is_refused(
     behind: TritonServer, start_gateway: StartGateway, sent: bytes
 ) -> None:
-    """--client-timeout without a byte: 408, v1's status with what to do, connection closed."""
+    """After --client-timeout without a byte, the answer is 408 with advice; the connection ends."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "1")
     client = Raw(gateway, sent)
     answer = client.answer()
@@ -73,7 +73,7 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
     client = Raw(gateway, head(f"Content-Length: {size}", path=IDENTITY, header=header))
     client.send(bytes(size))
     assert answers(gateway)
-    until(lambda: "identity_fp32" in gateway.log_text())  # it has been answered, as far as possible
+    until(lambda: "identity_fp32" in gateway.log_text())  # answered, as far as possible
     assert len(client.rest()) < size
     assert "Traceback" not in gateway.log_text()
 
@@ -81,7 +81,7 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
 def test_more_connections_than_file_descriptors(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """Connections beyond them wait, and are accepted when there is room."""
+    """Connections beyond the limit of file descriptors wait, and are accepted later."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     assert answers(gateway)
     descriptors = Path(f"/proc/{gateway.process.pid}/fd")
@@ -98,7 +98,7 @@ def test_more_connections_than_file_descriptors(
 def test_a_client_that_leaves_before_the_answer(
     behind: TritonServer, start_gateway: StartGateway, rpc: str
 ) -> None:
-    """The connection breaks while the request is computed: no line, and the next one is served."""
+    """If the client leaves during an inference, nothing is logged and later requests succeed."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     with Relay(gateway.grpc) as relay, Client(relay.address, enable_retries=0) as client:
         talk = client.talk(rpc)
@@ -106,6 +106,6 @@ def test_a_client_that_leaves_before_the_answer(
         talk.send(slow(1, 1.0))
         with suppress(grpc.RpcError):
             talk.end()
-    gateway.call("Infer", slow(2, 1.5))  # longer than the rest of the first one
+    gateway.call("Infer", slow(2, 1.5))  # longer than the rest of the first request
     assert answers(gateway)
     assert gateway.log_text() == ""

@@ -1,4 +1,4 @@
-"""``StreamInfer``: order, breaks of the v2 stream, and what must not be sent on it."""
+"""``StreamInfer``: order, breaks of the v2 stream, and requests that would crash Triton."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def step(number: int, value: int, flags: int = 0, sequence: int = 70) -> pb.Infe
 def ask(talk: Talk, *requests: pb.InferRequest) -> list[Any]:
     """Return the result of each request: the sum, or code and message."""
     responses = talk.ask(*requests)
-    assert [one.meta_data.id for one in responses] == [one.meta_data.id for one in requests]
+    assert [item.meta_data.id for item in responses] == [item.meta_data.id for item in requests]
     return [
         int(np.frombuffer(response.raw_output[0], np.int32)[0])
         if code_of(response.request_status) == "SUCCESS"
@@ -47,9 +47,7 @@ def ask(talk: Talk, *requests: pb.InferRequest) -> list[Any]:
 
 @pytest.mark.smoke
 def test_a_stream_keeps_order(gateway: Gateway) -> None:
-    """Responses come in the order of the requests, refusals among them, and each before the next
-    request.
-    """
+    """Responses, refusals among them, have the requests' order, and precede the next request."""
     # docs/v1-behaviour.md §5, §9.2
     talk = gateway.talk()
     responses = talk.ask(simple(1), failing(2, 7), failing(3, 0)) + talk.ask(simple(4))
@@ -69,7 +67,7 @@ def test_open_sequence_must_be_started_again(
         talk = start_gateway("--triton-grpc", relay.address).talk()
         assert ask(talk, step(1, 5, START), step(2, 6)) == [5, 11]
         relay.cut()
-        while ask(talk, step(3, 1, START | END, 71)) != [1]:  # the first may meet the break
+        while ask(talk, step(3, 1, START | END, 71)) != [1]:  # the first request may meet the break
             pass
         requests = step(4, 7), step(5, 1, START), step(6, 1, END)
         ((code, message), total, more) = ask(talk, *requests)
@@ -83,18 +81,18 @@ def test_open_sequence_must_be_started_again(
 def test_a_sequence_goes_on_after_a_pause(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """A v1 stream that is idle gives its v2 stream up, and its sequences stay open."""
+    """An idle v1 stream closes its v2 stream, and its sequences stay open."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     talk = gateway.talk()
     assert ask(talk, step(1, 5, START)) == [5]
     threads = gateway.figure("Threads")
-    until(lambda: gateway.figure("Threads") < threads)  # that of the v2 stream has ended
+    until(lambda: gateway.figure("Threads") < threads)  # the thread of the v2 stream has ended
     assert ask(talk, step(2, 6), step(3, 1, END)) == [11, 12]
     assert talk.end() == []
 
 
 def test_answers_to_nobody(start_gateway: StartGateway) -> None:
-    """An answer that no request asked for fails the requests, and the next one works."""
+    """An answer with an unknown id fails the open requests; the next request succeeds."""
     with StreamServer(lambda _request: [reply("99")]) as server:
         talk = start_gateway("--triton-grpc", server.address).talk()
         ((code, message),) = ask(talk, slow(1, 0))
@@ -106,7 +104,7 @@ def test_answers_to_nobody(start_gateway: StartGateway) -> None:
 
 
 class Described:
-    """A backend that has a server's metadata, and counts the questions for them."""
+    """A backend that has a server's metadata, and counts the calls for them."""
 
     def __init__(self, version: str, *extensions: str) -> None:
         self._metadata = ServerMetadata("server", version, extensions)
@@ -114,7 +112,7 @@ class Described:
         self.questions = 0
 
     def known_server(self) -> KnownServer:
-        """Return one object: the connection holds."""
+        """Return one object, as for one connection."""
         return self._known
 
     def server_metadata(self) -> ServerMetadata:
@@ -129,7 +127,7 @@ class Described:
     + [("1.15.0", False), ("", False), ("2.x", False)],
 )
 def test_fragile_servers(version: str, fragile: bool) -> None:
-    """Tritons before 2.39 end at an unknown model on a stream; each is asked for its version once.
+    """Triton before 2.39 is fragile; a connection asks for the version once.
 
     A server without model configurations cannot be asked for models.
     """
@@ -140,7 +138,7 @@ def test_fragile_servers(version: str, fragile: bool) -> None:
 
 
 def test_unknown_version_on_a_stream(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """It is refused in its place, the stream goes on, and so does the server."""
+    """An unknown version is refused in its place; the stream and the server go on."""
     talk = start_gateway("--triton-grpc", behind.grpc).talk()
     responses = talk.ask(simple(1), simple(2, version=9), simple(3))
     assert [response.meta_data.id for response in responses] == [1, 2, 3]
