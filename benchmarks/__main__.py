@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: run all rows, or some of them, on a server of its own."""
+"""``python -m benchmarks``: run all rows, or some rows, on a new server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _in_processes(server: TritonServer, only: str) -> Iterator[Comparison]:
 
 
 def main() -> int:
-    """Run, and print a line per comparison as it is done."""
+    """Run the rows, and print a line after each comparison."""
     options = _arguments()
     done = []
     with TritonServer.start(models=MODELS) as server:

@@ -1,8 +1,8 @@
-"""The bare program: sends the facade's finished requests over the same transport, and no more.
+"""The bare program: sends the facade's finished requests over the facade's transport.
 
 It receives the replies completely, and ignores them. So facade ÷ bare is the cost of making
-requests and reading replies. The requests are recorded from one call of the facade. The transport
-is grpcio on bytes or, over HTTP, the facade's own connections and threads.
+requests and reading replies. The requests are recorded from a call of the facade. Over gRPC, the
+transport is grpcio on bytes. Over HTTP, it is the facade's connections and threads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Recorded = List[Tuple[HttpPool, bytes]]
 
 
 class _Grpc:
-    """A channel of its own, with the facade's options; messages are bytes."""
+    """A new channel with the facade's options. Messages are bytes."""
 
     def __init__(self, url: str, closing: ExitStack) -> None:
         channel = grpc.insecure_channel(url, options=options_of(DEFAULTS))
@@ -50,7 +50,7 @@ class _Http:
         self._pool = pool
 
     def infer(self, request: bytes) -> Reply:
-        """Return the reply; raise AssertionError for an error of the server."""
+        """Return the reply. Raise AssertionError if the server reports an error."""
         return _accepted(self._pool.request([request]))
 
     def infer_all(self, requests: Sequence[bytes]) -> list[Reply]:
@@ -88,7 +88,7 @@ def in_flight(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call
 def streamed(facade: Call, url: str, closing: ExitStack) -> Call:
     """Return a call that sends all requests of a call of ``facade`` over a new gRPC stream.
 
-    A sequence has the same id in each call. The first request starts the sequence anew.
+    A sequence keeps its id in every call. The first request starts the sequence anew.
     """
     transport, requests = _Grpc(url, closing), _sent_by_grpc(facade)
     return lambda: list(transport.stream(iter(requests)))

@@ -1,4 +1,4 @@
-"""Asynchronous workloads: many requests in flight, and one long pipelined sequence."""
+"""Asynchronous workloads: many requests in flight, and a long pipelined sequence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Request = Mapping[str, Any]
 
 
 class Arrivals:
-    """Arrays that callbacks add; the caller waits until all have arrived."""
+    """Arrays that callbacks add. The caller waits until all have arrived."""
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = []
@@ -30,13 +30,13 @@ class Arrivals:
         self._done = threading.Event()
 
     def add(self, array: Any) -> None:
-        """Add a result; one thread at a time may call this."""
+        """Add a result. Threads must not call this at once."""
         self._arrays.append(array)
         if len(self._arrays) == self._count:
             self._done.set()
 
     def wait(self) -> list[Any]:
-        """Return all results as they arrived; raise TimeoutError if some are missing."""
+        """Return all results in order of arrival. Raise TimeoutError if some are missing."""
         if not self._done.wait(LONGEST_WAIT):
             raise TimeoutError(f"{len(self._arrays)} of {self._count} results came")
         return self._arrays
@@ -74,7 +74,7 @@ def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
 
 
 def equal_in_any_order(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """True if both have equal arrays in any order; each has its own first value."""
+    """True if both have equal arrays in any order. First values differ between arrays."""
 
     def ordered(arrays: Sequence[Any]) -> list[Any]:
         return sorted(arrays, key=lambda array: int(array[0]))
@@ -99,7 +99,7 @@ def _hand_grpc(port: HandPort, requests: Sequence[Request]) -> list[Any]:
 
 
 def _hand_http(port: HandPort, requests: Sequence[Request]) -> list[Any]:
-    """Return the results; ``async_infer`` sleeps 10 ms per request, with any ``concurrency``."""
+    """Return the results. ``async_infer`` sleeps 10 ms per request, with any ``concurrency``."""
     sent = []
     for request in requests:
         inputs, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.gateway``: the gateway beside a server that only forwards.
+"""``python -m benchmarks.gateway``: the gateway compared with a server that only forwards.
 
-One client asks both in turns: the gateway for v1 inferences, and a server that has the gateway's
-libraries and translates nothing (``gateway_forward.py``). The figures are the CPU time of each
-process for a request. With ``--keep-memory`` both have the variables of ``deploy/`` for glibc.
+Clients send v1 inferences to the gateway, in turns with requests to ``gateway_forward.py``. That
+server has the gateway's libraries and translates nothing. The figures are the CPU time of each
+process per request. With ``--keep-memory`` both have the variables of ``deploy/`` for glibc.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Process:
 
 
 def cpu_of_request(program: Process, version: str, protocol: str, address: str, size: int) -> float:
-    """Return the CPU time of one request, in milliseconds."""
+    """Return the CPU time per request, in milliseconds."""
     count, clients, _ = SIZES[size]
     numbers = [str(value) for value in (size, count, clients)]
     command = [sys.executable, "-m", "benchmarks.gateway_load", version, protocol, address]
@@ -62,7 +62,7 @@ def cpu_of_request(program: Process, version: str, protocol: str, address: str, 
 
 
 def row(protocol: str, size: int, gateway: Process, address: str, forward: Process) -> str:
-    """Return a line of the table: the medians of the rounds, taken in turns."""
+    """Run both in turns, and return a line of the table with the medians."""
     version = "v2" if protocol == "grpc" else "v1"
     pairs = []
     for _ in range(ROUNDS + 1):

@@ -1,9 +1,9 @@
-"""A server that forwards inferences to Triton and translates nothing: the least a gateway can cost.
+"""A server that forwards inferences to Triton and translates nothing: the least cost of a gateway.
 
-``python -m benchmarks.gateway_forward grpc|http ADDRESS``, the address being Triton's for gRPC.
-It prints where it listens. It has the gateway's libraries and does none of its work: over gRPC,
-messages pass as they are; over HTTP, the answer to a request is its own body, after a request of
-that size to Triton.
+``python -m benchmarks.gateway_forward grpc|http ADDRESS``: ADDRESS is Triton's for gRPC. It prints
+its own address. It has the gateway's libraries and does none of its work. Over gRPC, it forwards
+messages unchanged. Over HTTP, it sends Triton a request of equal size, and replies with the body of
+the client's request.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from aiohttp import web
 from benchmarks.gateway_load import METHODS, grpc_request
 
 _ANY_SIZE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-_SERVERS: list[Any] = []  # a server that nothing refers to would end
+_SERVERS: list[Any] = []  # a server without a reference would end
 
 
 class _Forwarded(grpc.GenericRpcHandler):
-    """Every call is forwarded to one method."""
+    """A handler that forwards every call to one method."""
 
     def __init__(self, infer: Any) -> None:
         async def forward(_requests: Any, context: Any) -> Any:
@@ -37,7 +37,7 @@ class _Forwarded(grpc.GenericRpcHandler):
 
 
 async def over_grpc(infer: Any) -> int:
-    """Serve gRPC → the port."""
+    """Serve gRPC, and return the port."""
     server = grpc.aio.server(handlers=[_Forwarded(infer)], options=_ANY_SIZE)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -46,7 +46,7 @@ async def over_grpc(infer: Any) -> int:
 
 
 async def over_http(infer: Any) -> int:
-    """Serve HTTP → the port."""
+    """Serve HTTP, and return the port."""
     request_of = lru_cache(maxsize=None)(lambda size: grpc_request("v2", size))
 
     async def forward(request: web.BaseRequest) -> web.Response:

@@ -22,12 +22,12 @@ METHODS = {
     "v2": "/inference.GRPCInferenceService/ModelInfer",
 }
 
-#: Sends one request and receives its answer.
-Ask = Callable[[], Awaitable[Any]]
+#: A function that sends a request and receives its reply.
+Send = Callable[[], Awaitable[Any]]
 
 
 def grpc_request(version: str, size: int) -> bytes:
-    """Return one request, serialised."""
+    """Return a serialised request."""
     if version == "v2":
         tensor = TensorIn(INPUT, "FP32", (1, size // 4), (bytes(size),), size)
         return encode_request(InferCall(MODEL, "", (tensor,), (OutputSpec(OUTPUT),)))
@@ -39,52 +39,52 @@ def grpc_request(version: str, size: int) -> bytes:
 
 
 def http_request(size: int) -> bytes:
-    """Return one request over HTTP: head and body."""
+    """Return an HTTP request: head and body."""
     header = f'batch_size: 1 input {{ name: "{INPUT}" dims: {size // 4} }} '
     field = f'NV-InferRequest: {header}output {{ name: "{OUTPUT}" }}'
     head = f"POST /api/infer/{MODEL} HTTP/1.1\r\nHost: x\r\n{field}\r\n"
     return f"{head}Content-Length: {size}\r\n\r\n".encode() + bytes(size)
 
 
-async def over_grpc(version: str, address: str, size: int) -> Ask:
+async def over_grpc(version: str, address: str, size: int) -> Send:
     """Return a client with its own channel."""
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
     request = grpc_request(version, size)
     infer = grpc.aio.insecure_channel(address, options=options).unary_unary(METHODS[version])
 
-    async def ask() -> None:
-        answer = await infer(request)
-        assert len(answer) > size, answer[:200]
+    async def send() -> None:
+        reply = await infer(request)
+        assert len(reply) > size, reply[:200]
 
-    return ask
+    return send
 
 
-async def over_http(_: str, address: str, size: int) -> Ask:
+async def over_http(_: str, address: str, size: int) -> Send:
     """Return a client that keeps its connection."""
     host, _, port = address.rpartition(":")
-    answers, requests = await asyncio.open_connection(host, int(port), limit=2**20)
+    replies, requests = await asyncio.open_connection(host, int(port), limit=2**20)
     request = http_request(size)
 
-    async def ask() -> None:
+    async def send() -> None:
         requests.write(request)
         await requests.drain()
-        head = (await answers.readuntil(b"\r\n\r\n")).lower()
+        head = (await replies.readuntil(b"\r\n\r\n")).lower()
         assert head.startswith(b"http/1.1 200 "), head
         length = int(head.partition(b"\r\ncontent-length: ")[2].partition(b"\r")[0])
-        await answers.readexactly(length)
+        await replies.readexactly(length)
 
-    return ask
+    return send
 
 
 async def load(version: str, protocol: str, address: str, size: int, count: int, n: int) -> float:
-    """Return the seconds that so many clients take for so many requests."""
+    """Return the seconds that ``n`` clients take for ``count`` requests."""
     make = over_grpc if protocol == "grpc" else over_http
     clients = [await make(version, address, size) for _ in range(n)]
     left = iter(range(count))
 
-    async def work(ask: Ask) -> None:
+    async def work(send: Send) -> None:
         for _ in left:
-            await ask()
+            await send()
 
     start = time.perf_counter()
     await asyncio.gather(*map(work, clients))
@@ -92,5 +92,5 @@ async def load(version: str, protocol: str, address: str, size: int, count: int,
 
 
 if __name__ == "__main__":
-    which, how, where, *numbers = sys.argv[1:]
-    print(asyncio.run(load(which, how, where, *map(int, numbers))))
+    _version, _protocol, _address, *_numbers = sys.argv[1:]
+    print(asyncio.run(load(_version, _protocol, _address, *map(int, _numbers))))

@@ -1,6 +1,6 @@
-"""Runs programs in turns and compares them pair by pair.
+"""Run programs in turns, and compare them pair by pair.
 
-CPU time is that of this process with all its threads (``time.process_time``), without the server's.
+CPU time is ``time.process_time``: of this process with all its threads, without the server.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ WARM_UP_SECONDS = 0.5
 #: Seconds that a program waits for its results.
 LONGEST_WAIT = 120.0
 
-#: A call of a program; returns its results, which are compared with those of other programs.
+#: A call of a program. Its results are compared with the results of other programs.
 Call = Callable[[], Any]
 
-#: The most that facade ÷ bare may be in every row, wall time.
+#: The highest accepted facade ÷ bare, by wall time.
 BARE_GOAL = 1.15
 
 
@@ -52,7 +52,7 @@ class Row:
     """A row of the table.
 
     ``goals`` maps names of protocols to the highest accepted facade ÷ hand, by wall time. ``make``
-    takes a server's address, the protocol's number, and a stack of what to close afterwards.
+    takes a server's address, the protocol's number, and a stack of objects to close.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Comparison:
 
 
 def compare(row: Row, protocol: str, workload: Workload, seconds: float) -> list[Comparison]:
-    """Run a workload's programs in turns; see PAIRS and SECONDS.
+    """Run a workload's programs in turns, and return the comparisons.
 
     Raise AssertionError if two programs get different results.
     """
@@ -135,7 +135,7 @@ def enough(rounds: int, passed: float, seconds: float) -> bool:
 def orders(names: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the order of each round: all permutations, shuffled, again and again.
 
-    So no program runs mostly first, or mostly after the same program.
+    So no program runs mostly first, or mostly after one program.
     """
     every = list(itertools.permutations(names))
     shuffle = random.Random(7).shuffle
@@ -164,7 +164,7 @@ def _warm_up(row: Row, workload: Workload) -> None:
 
 
 def check(name: str, workload: Workload) -> None:
-    """Run every program once; raise AssertionError unless each gets what the facade gets."""
+    """Run every program once. Raise AssertionError if a result differs from the facade's."""
     results = {name: call() for name, call in workload.programs.items()}
     for program, result in results.items():
         if program != "bare" and not workload.same(results["facade"], result):
@@ -172,7 +172,7 @@ def check(name: str, workload: Workload) -> None:
 
 
 def equal(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """True if both have equal arrays; either may be a list, or an array with them in its rows."""
+    """True if both have equal arrays. Each is a list of arrays, or an array of rows."""
     if len(ours) != len(theirs):
         return False
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(ours, theirs)]

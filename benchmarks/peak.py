@@ -1,4 +1,4 @@
-"""``python -m benchmarks.peak PROGRAM URL PROTOCOL``: print what a 256 MB tensor adds to the peak.
+"""``python -m benchmarks.peak PROGRAM URL PROTOCOL``: print the peak memory of a 256 MB tensor.
 
 A program sends the tensor and receives it. It prints the growth of this process's peak resident
 size, in bytes. Each program imports only its own client.
@@ -37,14 +37,14 @@ PROGRAMS = {"facade": _facade, "hand": _hand}
 
 
 def _peak() -> int:
-    """Return the peak in bytes. ``ru_maxrss`` would include the parent's, from before exec."""
+    """Return the peak in bytes. ``ru_maxrss`` would include the parent before ``exec``."""
     with open("/proc/self/status", encoding="ascii") as status:
         kilobytes = next(line.split()[1] for line in status if line.startswith("VmHWM"))
     return int(kilobytes) * 1024
 
 
 def growth(identity: Identity) -> int:
-    """Return how much a call raises the peak; raise AssertionError for another tensor."""
+    """Return how much a call raises the peak. Raise AssertionError if the tensor changes."""
     values = np.arange(MEGABYTES * 2**20 // 4, dtype=np.float32)
     identity(values[:4])  # imports and connections do not count
     before = _peak()

@@ -1,4 +1,4 @@
-"""Comparisons in processes of their own: peak memory, and the duration of an import."""
+"""Comparisons that need new processes: peak memory, and the duration of an import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.peak import MEGABYTES, PROGRAMS
 
 MEMORY = f"peak memory growth, {MEGABYTES} MB both ways"
 MEMORY_GOALS = {"gRPC": 0.6, "HTTP": 0.8}
-MEMORY_ROUNDS = 5  # figures of bytes: they hardly spread
+MEMORY_ROUNDS = 5  # figures in bytes hardly spread
 IMPORT = "import tensorrtserver.api ÷ numpy, google.protobuf"
 IMPORT_ROUNDS = 30
 

@@ -1,6 +1,6 @@
 """``python -m benchmarks.readme FILE``: write the figures of ``--json FILE`` into the pages.
 
-README.md gets a few rows, docs/costs.md all rows and how they were taken. In each page the text
+README.md gets a few rows. docs/costs.md gets all rows and their conditions. In each page the text
 between START and STOP is replaced.
 """
 
@@ -19,7 +19,7 @@ START = "<!-- scripts/bench --readme FILE writes this part -->"
 STOP = "<!-- until here -->"
 #: Of each protocol: the heading, the program that the facade is divided by, and the clock.
 COLUMNS = (("hand", "hand", "wall"), ("CPU", "hand", "cpu"), ("÷ bare", "bare", "wall"))
-#: The rows of README.md: one of each kind of work.
+#: The rows of README.md: a row of each kind of work.
 README_ROWS = (
     "small run, 2×INT32[16]",
     "8×FP32[3,224,224] in, FP32[1000] out",
@@ -33,7 +33,7 @@ Document = Mapping[str, Any]
 
 
 def costs(document: Document) -> str:
-    """Return the table of all rows, and how the figures were taken."""
+    """Return the table of all rows, and the conditions of the run."""
     ratios = _ratios(document)
     workloads = dict.fromkeys(workload for workload, _, against in ratios if against == "hand")
     head = ["workload"]
@@ -52,7 +52,10 @@ def overview(document: Document) -> str:
 
 
 def _ratios(document: Document) -> dict[tuple[str, str, str], Document]:
-    """Return the comparisons by workload, protocol and program; raise ValueError for a part."""
+    """Return the comparisons by workload, protocol and program.
+
+    Raise ValueError if the file has only some rows.
+    """
     if document["only"]:
         raise ValueError(f"FILE has only rows with {document['only']!r}: run scripts/bench")
     return {
@@ -89,7 +92,7 @@ def _taken(document: Document, ratios: Mapping[tuple[str, str, str], Document]) 
 
 
 def replaced(page: str, new: str) -> str:
-    """Return a page with a new part; raise ValueError unless it has each marker once."""
+    """Return a page with a new part. Raise ValueError unless it has each marker once."""
     before, rest = page.split(START)
     _, after = rest.split(STOP)
     return f"{before}{START}\n\n{new}\n\n{STOP}{after}"

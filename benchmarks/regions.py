@@ -23,7 +23,7 @@ RAW = InferContext.ResultFormat.RAW
 def shared(url: str, protocol: int, closing: ExitStack) -> Workload:
     """Write the input region, run, read the output region.
 
-    Bare writes and reads nothing. It only has the server use the facade's regions.
+    Bare writes and reads nothing. It only sends the request that names the facade's regions.
     """
     values = np.arange(COUNT, dtype=np.float32)
     facade = _facade(url, protocol, values, closing)

@@ -1,10 +1,10 @@
-"""Count our functions and files that one repeated inference passes.
+"""Count our functions and files that a repeated inference passes.
 
     python -m benchmarks.trace          the counts for HTTP and gRPC, on a real Triton server
     python -m benchmarks.trace --list   the functions as well, in the order of their first call
 
-Only the thread that calls ``run`` is watched. The call that is counted is the third one: imports,
-connections and whatever is remembered from request to request are there by then.
+Only the thread that calls ``run`` is watched. The third call is counted. By then, modules are
+imported, connections are open and caches are full.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from testbed import TritonServer
 ROOT = Path(tritonclient_shim.__file__).resolve().parent.parent
 _OURS = tuple(str(ROOT / package) for package in ("tensorrtserver", "tritonclient_shim"))
 _BEFORE = 2
-#: Python before 3.12 has a frame for each comprehension; a reader sees no function.
+#: Python before 3.12 has a frame for each comprehension, but a reader sees no function.
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 NAMES = {0: "HTTP", 1: "gRPC"}
 
 
 class Function(NamedTuple):
-    """One of our functions: its file, below the packages' folder, and its name."""
+    """A function of ours: its file below the packages' folder, and its name."""
 
     file: str
     name: str
 
 
 class Trace(NamedTuple):
-    """What one call has passed: each function once, and how many calls they had together."""
+    """The functions that a call passes, each once, and the number of all their calls."""
 
     functions: list[Function]
     calls: int
@@ -49,7 +49,7 @@ class Trace(NamedTuple):
 
 
 def traced(call: Callable[[], object]) -> Trace:
-    """Make a call and return what it passes on this thread."""
+    """Make a call, and return the functions that it passes on this thread."""
     functions: dict[Any, Function] = {}
     calls = 0
 
@@ -74,7 +74,7 @@ def traced(call: Callable[[], object]) -> Trace:
 
 
 def trace_of_run(url: str, protocol: int) -> Trace:
-    """Return what a repeated small ``run`` passes."""
+    """Return the functions that a repeated small ``run`` passes."""
     values = np.arange(16, dtype=np.int32)
     inputs = {"INPUT0": [values], "INPUT1": [values]}
     outputs = dict.fromkeys(("OUTPUT0", "OUTPUT1"), InferContext.ResultFormat.RAW)

@@ -1,6 +1,6 @@
-"""The synchronous workloads: each the same work on the facade and written by hand.
+"""The synchronous workloads: equal work on the facade and written by hand.
 
-A hand port is what an engineer would write on tritonclient without further thought:
+A hand port is the plainest code on tritonclient:
 ``np.stack``, ``InferInput``, ``infer``, ``as_numpy``.
 """
 
@@ -21,12 +21,12 @@ from tritonclient_shim.session import prepared
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
 Inputs = Mapping[str, Sequence[Any]]
-#: Calls per sample where a row is timed a second time, in blocks.
+#: Calls per sample of a row that is timed in blocks.
 BLOCK = 20
 
 
 def _random(count: int, shape: tuple[int, ...]) -> list[Any]:
-    """Return entries that differ, because the server sorts equal rows in much less time."""
+    """Return entries that differ. The server sorts equal rows in much less time."""
     generator = np.random.default_rng(7)
     return [generator.random(shape, dtype=np.float32) for _ in range(count)]
 
@@ -89,7 +89,7 @@ def _strings(count: int) -> Row:
 
 
 def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """Make CLASS top-5 of 1000, batch 8; by hand from the server's strings."""
+    """Make CLASS top-5 of 1000, batch 8. The hand port splits the server's strings."""
     scores = _random(8, (1000,))
     ctx = InferContext(url, protocol, "classify_1000")
     closing.callback(ctx.close)
@@ -108,7 +108,7 @@ def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
 
 
 def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """True if indices and labels are equal, and values up to six decimals, as the server prints."""
+    """True if indices and labels are equal, and values nearly. The server prints six decimals."""
     if [len(row) for row in ours] != [len(row) for row in theirs]:
         return False
     return all(

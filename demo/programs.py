@@ -1,4 +1,4 @@
-"""What the demo runs, and what each script must print: data only."""
+"""The programs of the demo, and the texts that each must print: data only."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Program:
-    """A legacy script, its options, the protocols it runs on, and what it must print.
+    """A legacy script, its options, its protocols, and the texts that it must print.
 
-    The demo shows the line that has the last of the ``expected`` texts.
+    The demo shows the line with the last of the ``expected`` texts.
     """
 
     script: str
@@ -138,7 +138,7 @@ MLSERVER_PROGRAMS = (
 
 
 def complaints(program: Program, protocol: str, status: int, output: str) -> list[str]:
-    """Return one line for each difference between a script's output and the expected one."""
+    """Return a line for each difference between a script's output and the expected output."""
     name = f"{program.script} over {protocol}"
     lines = [f"{name} ended with exit status {status}"] if status else []
     missing = [text for text in (*program.expected, "PASS") if text not in output]

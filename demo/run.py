@@ -1,7 +1,7 @@
 """Run the legacy scripts of demo/legacy on a genuine server, over HTTP and gRPC.
 
-scripts/demo prepares everything and starts this with a Python that has tritonclient-shim
-installed. Exit status 0 only when every script ended well and printed what it must.
+scripts/demo starts this program with a Python that has tritonclient-shim installed. The exit status
+is 0 if every script ended well and printed the expected texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Callable
 from programs import KSERVE_PROGRAMS, MLSERVER_PROGRAMS, MODELS, PROGRAMS, Program, complaints
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT))  # testbed lies there; the shim itself is the installed one
+sys.path.append(str(ROOT))  # for testbed; the shim is imported from its installation
 
 from testbed import (  # noqa: E402
     KServeServer,
@@ -49,7 +49,7 @@ What to do next
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of server: what it is called, how it is started, and what runs on it."""
+    """A kind of server: its name, the function that starts it, and its programs."""
 
     name: str
     start: Callable[[], RunningServer]
@@ -64,7 +64,7 @@ KINDS = {
 
 
 def main() -> int:
-    """Start the server, run everything, report → exit status."""
+    """Start the server, run every program, and report. Return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--server", choices=tuple(KINDS), default="triton")
     chosen = parser.parse_args().server
@@ -82,13 +82,16 @@ def main() -> int:
 
 
 def reach_loopback_directly() -> None:
-    """Except the server from the proxies of the environment, which the scripts would ask too."""
+    """Exclude the server from the proxies of the environment. The scripts would use them too."""
     hosts = os.environ.get("no_proxy")
     os.environ["no_proxy"] = f"{hosts},127.0.0.1" if hosts else "127.0.0.1"
 
 
 def run_all(server: RunningServer, programs: tuple[Program, ...]) -> list[str]:
-    """Show ten lines of the first program, run every program on each protocol → what is wrong."""
+    """Run every program on each protocol. Return the problems.
+
+    Show ten lines of the first program before.
+    """
     print(f"\n{excerpt(programs[0].script)}")
     problems = []
     for program in programs:
@@ -98,7 +101,7 @@ def run_all(server: RunningServer, programs: tuple[Program, ...]) -> list[str]:
 
 
 def excerpt(script: str) -> str:
-    """Return ten lines of a script from its context for inference on, without blank lines."""
+    """Return ten lines of a script, without blank lines. The first makes the InferContext."""
     text = (ROOT / "demo" / "legacy" / script).read_text("utf-8")
     lines = [line for line in text.splitlines() if line.strip()]
     start = next(number for number, line in enumerate(lines) if "infer_ctx = " in line)
@@ -107,7 +110,7 @@ def excerpt(script: str) -> str:
 
 
 def run(program: Program, protocol: str, url: str) -> list[str]:
-    """Run a program; show its command and a result the first time → what is wrong with it."""
+    """Run a program and return its problems. Show command and result on its first protocol."""
     arguments = [f"demo/legacy/{program.script}", "-u", url, "-i", protocol, *program.options]
     first = protocol == program.protocols[0]
     if first:
@@ -142,7 +145,7 @@ def show_notice(text: str) -> None:
 
 
 def report(problems: list[str], programs: tuple[Program, ...], server: str) -> int:
-    """Say how it went and what to do next → exit status."""
+    """Print the outcome and the next steps. Return the exit status."""
     total = sum(len(program.protocols) for program in programs)
     if problems:
         print("\n".join(["\nNot as it should be:", *problems]), flush=True)

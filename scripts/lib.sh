@@ -1,4 +1,4 @@
-# Shared by the scripts beside it; not run by itself.
+# Functions for the other scripts of this folder.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -6,15 +6,15 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# clean_up_at_the_end: give everything that follows one temporary folder, and remove it at the end.
+# clean_up_at_the_end: make a temporary folder for all later commands, and remove it at the end.
 clean_up_at_the_end() {
     TMPDIR=$(mktemp -d) || exit 1
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
 }
 
-# real_python PYTHON 3.X: print where it really lies (PYTHON may be a pyenv shim), or fail
-# unless it starts, is that version, and can make virtual environments.
+# real_python PYTHON 3.X: print the real path of PYTHON, which may be a pyenv shim. Fail unless it
+# starts, has that version, and can make virtual environments.
 real_python() {
     "$1" -I -c "import sys, ensurepip, venv; print(sys.executable)
 sys.exit('%d.%d' % sys.version_info[:2] != '$2')" 2>/dev/null
@@ -22,18 +22,18 @@ sys.exit('%d.%d' % sys.version_info[:2] != '$2')" 2>/dev/null
 
 # find_python 3.X: print the path of a usable interpreter of that version, or fail.
 find_python() {
-    local candidate found
+    local candidate path
     for candidate in "$(command -v "python$1")" "$(command -v python3)" \
         "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/"python$1"; do
-        if [ -x "$candidate" ] && found=$(real_python "$candidate" "$1"); then
-            printf '%s\n' "$found"
+        if [ -x "$candidate" ] && path=$(real_python "$candidate" "$1"); then
+            printf '%s\n' "$path"
             return 0
         fi
     done
     return 1
 }
 
-# best_python 3.X 3.Y …: print the path of the first of these versions that is present.
+# best_python 3.X 3.Y …: print the path of the first version that is present.
 best_python() {
     local version
     for version in "$@"; do
@@ -43,19 +43,19 @@ best_python() {
 python3 here is: $(python3 --version 2>&1 || true). On Debian and Ubuntu: apt-get install python3-venv"
 }
 
-# any_python: print the path of an interpreter for what lies around the suite.
+# any_python: print the path of an interpreter for tools of the scripts.
 any_python() { best_python 3.13 3.12 3.11 3.10 3.9 3.14; }
 
-# watched WHAT COMMAND…: run a command; a line every few seconds says that it is still at work.
+# watched WHAT COMMAND…: run a command, and print a line at least every few seconds.
 watched() {
     local python
     python=$(any_python) || exit 1
     (cd "$root" && exec "$python" -m testbed.progress "$@")
 }
 
-# make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once, with the
-# interpreter $venv_python where that is set.
-# Its stamp is written last, so an interrupted installation is made again.
+# make_venv FOLDER REQUIREMENTS…: make a virtual environment once, with exactly these requirements.
+# $venv_python names its interpreter, if set. The stamp is written last, so an interrupted
+# installation is made again.
 make_venv() {
     local folder=$1 python
     shift
@@ -70,7 +70,7 @@ make_venv() {
     printf '%s\n' "$*" >"$folder/complete"
 }
 
-# prepare_server OPTIONS…: check what the server needs, then install it: once, and before the rest.
+# prepare_server OPTIONS…: install the server once, if this machine can run it.
 prepare_server() {
     local python
     python=$(any_python) || exit 1
@@ -84,7 +84,7 @@ make_tox() {
     tox=$root/.venv-tox/bin/tox
 }
 
-# make_environment NAME OPTIONS…: install what an environment of tox needs, if it is not there.
+# make_environment NAME OPTIONS…: install the requirements of an environment of tox, if missing.
 make_environment() {
     watched "making the environment $1" "$tox" run --notest --skip-missing-interpreters false -e "$@"
 }

@@ -1,4 +1,4 @@
-"""``python -m testbed``: a server of the tests in the foreground, for humans."""
+"""``python -m testbed``: run a server of the tests in the foreground, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from testbed import (
 from testbed.open_environment import KSERVE, MLSERVER
 from testbed.process import RunningServer
 
-# For each kind of server: what installs it, and what starts it.
+# Kind of server → the function that installs it, and the function that starts it.
 SERVERS: dict[str, tuple[Callable[[], object], Callable[[], RunningServer]]] = {
     "triton": (environment.prepare, TritonServer.start),
     "pytriton": (lambda: environment.prepare(complete=True), PyTritonServer.start),
@@ -32,7 +32,7 @@ SERVERS: dict[str, tuple[Callable[[], object], Callable[[], RunningServer]]] = {
 
 
 def main() -> int:
-    """Prepare, or serve until Ctrl-C → the exit status."""
+    """Prepare, or serve until Ctrl-C. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
     parser.add_argument(
         "--prepare", action="store_true", help="only make the server's environment, then exit"

@@ -1,4 +1,4 @@
-"""An application as PyTriton's users write them: plain functions, bound and served.
+"""An application of PyTriton: plain functions, bound and served.
 
 Run as a script in the complete server environment: ``_pytriton_functions.py HTTP_PORT GRPC_PORT``.
 """
@@ -36,12 +36,12 @@ def classifier(INPUT):
 
 def bind_all(triton):
     """Bind the three functions, each with a batch of up to 8."""
-    bound = [
+    bindings = [
         ("simple", simple, "INPUT0 INPUT1", "OUTPUT0 OUTPUT1", np.int32, 16),
         ("simple_string", simple_string, "INPUT0 INPUT1", "OUTPUT0 OUTPUT1", bytes, 16),
         ("classifier", classifier, "INPUT", "OUTPUT", np.float32, 10),
     ]
-    for name, function, inputs, outputs, dtype, size in bound:
+    for name, function, inputs, outputs, dtype, size in bindings:
         triton.bind(
             model_name=name,
             infer_func=function,

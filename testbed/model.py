@@ -1,6 +1,6 @@
-"""What the standard models compute: the Python backend runs a copy of this file for each.
+"""The computations of the standard models. The Python backend runs a copy of this file for each.
 
-``repository.py`` replaces ``BEHAVIOUR`` by the name of a function below.
+``repository.py`` replaces ``BEHAVIOUR`` with the name of a function below.
 """
 
 import json
@@ -39,7 +39,7 @@ def reply(*outputs):
 
 
 def add_sub(model, request):
-    """OUTPUT0 = INPUT0 + INPUT1, OUTPUT1 = INPUT0 - INPUT1; STRING tensors hold numbers."""
+    """Return the sum as OUTPUT0, the difference as OUTPUT1. STRING tensors contain numbers."""
     left, right = (tensor_of(request, name).as_numpy() for name in ("INPUT0", "INPUT1"))
     text = left.dtype == object
     if text:
@@ -51,7 +51,7 @@ def add_sub(model, request):
 
 
 def constant(model, request):
-    """Return the same output for every request of a batch size: costs nothing but copying."""
+    """Return one output for every request of a batch size. Only copying it takes time."""
     batch = len(request.inputs()[0].as_numpy())
     if batch not in model.state:
         output = model.outputs[0]
@@ -63,20 +63,20 @@ def constant(model, request):
 
 
 def doubling(model, request):
-    """Return the first output = the input, the second = twice the input."""
+    """Return the input as the first output, and twice the input as the second output."""
     values = tensor_of(request, model.inputs[0]["name"]).as_numpy()
     same, twice = (output["name"] for output in model.outputs)
     return reply((same, values), (twice, values * 2))
 
 
 def extra_row(model, request):
-    """Return the input with its last row repeated, so that the batch is one row too large."""
+    """Return the input with its last row repeated: a batch with a row too many."""
     values = tensor_of(request, "INPUT0").as_numpy()
     return reply(("OUTPUT0", np.concatenate([values, values[-1:]])))
 
 
 def failing(model, request):
-    """Return the input if it is 0; any other value is an error that names it."""
+    """Return the input if it is 0. Any other value is an error that names the value."""
     values = tensor_of(request, "INPUT0").as_numpy()
     refused = values[values != 0]
     if refused.size:
@@ -86,7 +86,7 @@ def failing(model, request):
 
 
 def first_output_only(model, request):
-    """OUTPUT0 = INPUT0; every other output of the configuration is left out."""
+    """Return INPUT0 as OUTPUT0. Omit every other output of the configuration."""
     return reply(("OUTPUT0", tensor_of(request, "INPUT0").as_numpy()))
 
 
@@ -99,8 +99,8 @@ def flowers(model, request):
 
 
 def identity(model, request):
-    """Each input, in the order of the configuration, as the output in the same place."""
-    # numpy has no BF16; for every other type its route is the faster one
+    """Return the inputs as outputs, in the order of the configuration."""
+    # numpy has no BF16. For every other type numpy is faster than DLPack.
     bf16 = any(tensor["data_type"] == "TYPE_BF16" for tensor in model.inputs)
     outputs = []
     for source, target in zip(model.inputs, model.outputs):
@@ -113,14 +113,14 @@ def identity(model, request):
 
 
 def image_scores(model, request):
-    """Score k of each image = its value at flat position 150 * k, channels first."""
+    """Return as score k of each image its value at flat position 150 * k, channels first."""
     images = tensor_of(request, "input").as_numpy()
     scores = np.ascontiguousarray(images.reshape(len(images), -1)[:, :150000:150])
     return reply(("probabilities", scores))
 
 
 def sequence(model, request):
-    """OUTPUT = the sum of all INPUT values of the sequence since its START; CORRID names it."""
+    """Return the sum of all INPUT values since START of the sequence that CORRID names."""
     value = tensor_of(request, "INPUT").as_numpy()
     controls = ("START", "END", "READY", "CORRID")
     start, end, ready, number = (tensor_of(request, name).as_numpy().flat[0] for name in controls)
@@ -134,7 +134,7 @@ def sequence(model, request):
 
 
 def version(model, request):
-    """OUTPUT0 = the number of the version that answers, one for each value of INPUT0."""
+    """Return the number of this version for each value of INPUT0."""
     values = tensor_of(request, "INPUT0").as_numpy()
     return reply(("OUTPUT0", np.full_like(values, model.version)))
 

@@ -1,4 +1,4 @@
-"""The environments of the servers that speak the Open Inference Protocol and are not Triton."""
+"""The environments of servers with the Open Inference Protocol that are not Triton."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from testbed.made_once import (
 from testbed.progress import MissingPrerequisite, run, say
 from testbed.pythons import choose_of
 
-WANTED = "TESTBED_OPEN_SERVERS"  # "1": install what is not there; else what is there is used
+WANTED = "TESTBED_OPEN_SERVERS"  # "1": install missing servers, else use only installed servers
 MODELS = Path(__file__).with_name("open_models")
-LAYOUT = "1"  # raise it when the code below, or what it trains, builds a folder that differs
+LAYOUT = "1"  # raise it when the code below builds or trains a folder that differs
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Recipe:
 
     @property
     def folder(self) -> str:
-        """Return its name in the cache folder."""
+        """Return the name of the environment's folder in the cache."""
         return folder_name(self.name, LAYOUT, *self.requirements, *self.plain)
 
 
-# The runtime of XGBoost asks for the package with everything for GPUs, 700 MB more on the disk;
-# xgboost-cpu is the same library without. MLServer's workers ask for an event loop where there is
-# none yet, which later versions of uvloop refuse.
+# The runtime of XGBoost requires the package with all GPU libraries, 700 MB more on the disk.
+# xgboost-cpu is the library without them. MLServer's workers get an event loop before any exists.
+# Later versions of uvloop raise an error then.
 MLSERVER = Recipe(
     "mlserver",
     "about 130 MB, 550 MB on the disk",
@@ -59,7 +59,10 @@ KSERVE = Recipe(
 
 
 def prepare(recipe: Recipe) -> VirtualEnvironment:
-    """Return the environment, made now if it is not there; raises MissingPrerequisite."""
+    """Return the environment. Make it first if it is missing.
+
+    Raise MissingPrerequisite if that fails.
+    """
     return made_once(recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder))
 
 
@@ -69,13 +72,13 @@ def trained(recipe: Recipe) -> Path:
 
 
 def reason_to_skip(recipe: Recipe) -> str:
-    """Return why tests leave this server out, and what to type; "" if they use it."""
+    """Return why tests skip this server, with the command that installs it; "" if they use it."""
     present = finished(recipe.folder, VirtualEnvironment) is not None
     if os.environ.get(WANTED) == "1" or present:
         return ""
     return (
         f"{recipe.requirements[0]} is not installed: `scripts/test --env open-servers` makes its "
-        f"environment ({recipe.size}) and runs these tests, `scripts/test --all` does so, too"
+        f"environment ({recipe.size}) and runs these tests, and so does `scripts/test --all`"
     )
 
 

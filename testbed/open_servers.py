@@ -1,4 +1,4 @@
-"""Start the other servers of the Open Inference Protocol: MLServer, and KServe's model server."""
+"""Start servers of the Open Inference Protocol: MLServer, and KServe's model server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class MLServer(RunningServer):
 
     @classmethod
     def start(cls) -> MLServer:
-        """Serve the models of the table and the trained ones; wait until they are ready.
+        """Serve the models of the table and the trained models. Wait until they are ready.
 
-        Raises MissingPrerequisite or ServerFailed.
+        Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
         trained = open_environment.trained(MLSERVER)
 
@@ -28,13 +28,13 @@ class MLServer(RunningServer):
 
 
 class KServeServer(RunningServer):
-    """A running model server of KServe's; use ``start``."""
+    """A running KServe model server; use ``start``."""
 
     @classmethod
     def start(cls) -> KServeServer:
-        """Serve the models of the table; wait until they are ready.
+        """Serve the models of the table. Wait until they are ready.
 
-        Raises MissingPrerequisite or ServerFailed.
+        Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
 
         def launch(folder: str, http_port: int, grpc_port: int) -> Launch:

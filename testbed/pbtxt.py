@@ -1,4 +1,4 @@
-"""Plain Python data → protobuf text format, as far as model configurations need it."""
+"""Write plain Python data in protobuf text format, as far as model configurations need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Name(str):
 
 
 def render(message: Mapping[str, Any]) -> str:
-    """Return a mapping of fields → text format, one field or bracket a line."""
+    """Return a mapping of fields in text format, with a line for each field and bracket."""
     return "".join(f"{line}\n" for line in _fields(message))
 
 

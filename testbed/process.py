@@ -32,28 +32,28 @@ Running = TypeVar("Running", bound="RunningServer")
 
 
 class ServerFailed(RuntimeError):
-    """The server did not become ready; the text ends with its log."""
+    """The server did not become ready. The text ends with its log."""
 
 
 class PassingFailure(ServerFailed):
-    """Another process took the port first, or the server failed by chance: try again."""
+    """Another process took the port first, or the server failed by chance. Try again."""
 
 
 class Launch(NamedTuple):
-    """How a server is started."""
+    """The command and the environment that start a server."""
 
     command: Sequence[str]
     variables: Mapping[str, str]
-    shm_prefixes: str  # of its objects in /dev/shm, with commas between; {pid} is the server's
-    marks: Sequence[str] = ()  # texts that its log has when it is ready
+    shm_prefixes: str  # of its objects in /dev/shm, comma-separated; {pid} is the server's
+    marks: Sequence[str] = ()  # texts in the log of a ready server
 
 
 class RunningServer:
-    """A ready server under a supervisor; a context manager that kills it: a stop can take 10 s.
+    """A ready server under a supervisor. The end of the ``with`` block kills it.
 
-    ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``. ``launch(folder, http_port,
-    grpc_port)`` returns how to start the server; its folder is removed when it ends. ``ports`` are
-    those for HTTP and gRPC (None: free ones).
+    A stop could take 10 s. ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``.
+    ``launch(folder, http_port, grpc_port)`` returns a Launch. The folder is removed when the
+    server ends. ``ports`` are the ports for HTTP and gRPC, by default free ports.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RunningServer:
         self._start(ports)
 
     def _start(self, ports: tuple[int, int] | None) -> None:
-        """Start the server and wait until it is ready, again after a passing failure."""
+        """Start the server and wait until it is ready. Try again after a passing failure."""
         for _ in range(ATTEMPTS - 1):
             with contextlib.suppress(PassingFailure):
                 return self._start_once(*(ports or free_ports()))
@@ -98,8 +98,8 @@ class RunningServer:
         )
         atexit.register(self.kill)
         assert self._supervisor.stdout is not None
-        with self._supervisor.stdout as answer:
-            self.pid = int(answer.readline() or 0)  # of the server itself
+        with self._supervisor.stdout as output:
+            self.pid = int(output.readline() or 0)  # of the server itself
 
     @property
     def log(self) -> str:
@@ -109,22 +109,22 @@ class RunningServer:
 
     @property
     def running(self) -> bool:
-        """True if the server runs, or its remains are still being removed."""
+        """True if the server runs, or the supervisor is still removing its files."""
         return self._supervisor.poll() is None
 
     @property
     def ended_by(self) -> int:
-        """Return the signal that has ended the server; 0 if it runs, or has exited."""
+        """Return the signal that ended the server, or 0 if it runs or has exited."""
         status = self._supervisor.poll() or 0
         return 256 - status if status > 128 else 0
 
     def url(self, protocol: int | str) -> str:
-        """0 or "http", 1 or "grpc", or a ProtocolType → the address."""
+        """Return the address for 0 or "http", 1 or "grpc", or a ProtocolType."""
         address: str = getattr(self, _PROTOCOLS[protocol])
         return address
 
     def start_again(self) -> None:
-        """Kill the server if it runs, and start it at the same ports."""
+        """Kill the server if it runs, and start it again on its ports."""
         self.kill()
         http_port, grpc_port = (
             int(address.rpartition(":")[2]) for address in (self.http, self.grpc)
@@ -132,11 +132,11 @@ class RunningServer:
         self._start((http_port, grpc_port))
 
     def stop(self) -> None:
-        """End the server in an orderly way and remove everything it left; harmless when ended."""
+        """Let the server exit and remove all its files. Do nothing if it has ended."""
         self._end(b".")
 
     def kill(self) -> None:
-        """End the server at once, as a crash would, and remove everything it left."""
+        """End the server at once, as a crash would, and remove all its files."""
         self._end(b"k")
 
     def __enter__(self: Running) -> Running:
@@ -150,7 +150,7 @@ class RunningServer:
             return  # a forked child inherits this object and its atexit entry, not the server
         atexit.unregister(self.kill)
         assert self._supervisor.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended
+        with contextlib.suppress(BrokenPipeError, ValueError):  # the server has ended
             self._supervisor.stdin.write(order)  # a forked child may keep the pipe open
             self._supervisor.stdin.close()
         self._supervisor.wait(STOP_TIMEOUT)
@@ -165,7 +165,7 @@ class RunningServer:
             time.sleep(0.02)
 
     def answers(self) -> bool:
-        """True if the server says over HTTP that it is ready."""
+        """True if the server reports over HTTP that it is ready."""
         connection = http.client.HTTPConnection(self.http, timeout=5)
         try:
             connection.request("GET", "/v2/health/ready")
@@ -177,7 +177,10 @@ class RunningServer:
 
 
 def _temporary_folder() -> str:
-    """Return the usual folder, or /tmp: the Python backend cannot load from a path with a space."""
+    """Return the usual folder, or /tmp if its path has a space.
+
+    The Python backend cannot load from a path with a space.
+    """
     usual = tempfile.gettempdir()
     return "/tmp" if " " in usual else usual
 
@@ -194,7 +197,7 @@ def _failure(text: str, log: str) -> ServerFailed:
     kind = PassingFailure if any(passing in log for passing in _PASSING) else ServerFailed
     if _NO_SHARED_MEMORY in log:
         text += (
-            ": /dev/shm is full, and it needs 1 MiB there for every model instance. Give it more: "
+            ": /dev/shm is full. It needs 1 MiB there for every model instance. Enlarge it: "
             "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm"
         )
     return kind(f"{text}. Its log:\n{log}")

@@ -1,6 +1,7 @@
 """Commands whose progress a human can follow on stderr.
 
-``python -m testbed.progress WHAT COMMAND…`` runs a command of a shell script, never silent.
+``python -m testbed.progress WHAT COMMAND…`` runs a command of a shell script. It prints a line at
+least every few seconds.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import sys
 import time
 from typing import IO, Mapping, Sequence
 
-HEARTBEAT = 5.0  # seconds of silence after which we say that we are still at it
+HEARTBEAT = 5.0  # seconds of silence before a line says that the command still runs
 
 
 class MissingPrerequisite(RuntimeError):
-    """The machine lacks something the server needs; the text names it and what to do."""
+    """The machine lacks a requirement of the server. The text names it and what to do."""
 
 
 def say(text: str) -> None:
@@ -24,7 +25,10 @@ def say(text: str) -> None:
 
 
 def run(command: Sequence[str], what: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run a command, passing its lines on; raises MissingPrerequisite with its last lines."""
+    """Run a command and print its lines.
+
+    Raise MissingPrerequisite with the last lines if the command fails.
+    """
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
-"""The Python interpreters of this machine, and one from Debian's packages where none will do.
+"""The Python interpreters of this machine, and a fetched Python if none is suitable.
 
-The Python backend needs Python 3.8 to 3.12 with venv and its shared library. A fetched Python lies
-in the testbed's cache; nothing of the system is changed.
+The Python backend needs Python 3.8 to 3.12 with venv and its shared library. A fetched Python comes
+from Debian's packages and is in the testbed's cache. The system does not change.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Interpreter:
-    """One Python; ``libpython_dir`` is the folder of its shared library, or None.
+    """A Python of this machine. ``libpython_dir`` is the folder of its shared library, or None.
 
-    ``from_packages``: installed by the system's package manager, which then has its library too.
+    ``from_packages`` is true if the system's package manager installed it, and so has the library.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Interpreter:
 
 @functools.lru_cache(maxsize=None)
 def interpreters() -> tuple[Interpreter, ...]:
-    """Return those on PATH, in pyenv and in the cache, and the one that runs this."""
+    """Return the interpreters on PATH, in pyenv and in the cache, and the running interpreter."""
     described = filter(None, map(describe, dict.fromkeys(_paths())))
     return tuple({python.path: python for python in described}.values())
 
@@ -78,7 +78,7 @@ def _paths() -> Iterator[str]:
 
 
 def describe(path: str) -> Interpreter | None:
-    """Return the facts of an interpreter; None for one that does not run."""
+    """Return the facts of an interpreter, or None if it does not run."""
     try:
         answer = subprocess.run(
             [path, "-I", "-c", _DESCRIBE], capture_output=True, timeout=30, check=True
@@ -102,9 +102,9 @@ def choose_of(versions: Sequence[str]) -> Interpreter | None:
 
 
 def for_server(versions: Sequence[str] = PYTHONS) -> Interpreter:
-    """Return an interpreter for the server's models, fetched if need be.
+    """Return an interpreter for the server's models. Fetch it if none is present.
 
-    Raise MissingPrerequisite where none can be had, or none could help.
+    Raise MissingPrerequisite if no interpreter can be fetched, or if the platform is unsupported.
     """
     _check_platform()
     lacks = {python: _lack(python, versions) for python in interpreters()}
@@ -127,7 +127,7 @@ def for_server(versions: Sequence[str] = PYTHONS) -> Interpreter:
 
 
 def _lack(python: Interpreter, versions: Sequence[str]) -> str:
-    """Return what makes an interpreter useless for the server; "" if it will do."""
+    """Return why the server cannot use an interpreter, or "" if it can."""
     has_package = _has_apt() and python.from_packages
     if python.version not in versions:
         return "another version"
@@ -151,12 +151,12 @@ def _check_platform() -> None:
         raise MissingPrerequisite(
             "The server needs Linux on x86-64 with glibc 2.35 or newer; this is "
             f"{system} on {machine} with {libc or 'no glibc'} {version}. Use Debian 12, Ubuntu "
-            "22.04 or newer (a container of one will do), or a server elsewhere."
+            "22.04 or newer (a container is enough), or a server elsewhere."
         )
 
 
 def libpython_of(python: Interpreter, folder: Path) -> str:
-    """Return the folder of an interpreter's shared library; unpack its package if need be."""
+    """Return the folder of an interpreter's shared library. Unpack its package if it is missing."""
     if python.libpython_dir:
         return python.libpython_dir
     package = f"libpython{python.version}"
@@ -199,11 +199,10 @@ def _fetch_from_debian() -> Interpreter:
 
 
 def unpack(packages: Sequence[str], folder: Path, suite: str | None = None) -> None:
-    """Unpack Debian packages under ``folder``; raise MissingPrerequisite if that fails.
+    """Unpack Debian packages under ``folder``. Raise MissingPrerequisite if that fails.
 
-    They are those of this system, or with ``suite`` those of another release of Debian. apt keeps
-    its lists and downloads under ``folder`` meanwhile, so neither root nor the system's own package
-    state is needed.
+    ``suite`` names a release of Debian, by default the release of this system. apt keeps its
+    lists and downloads under ``folder``. So it needs neither root nor the system's package state.
     """
     work = folder / "apt"
     try:
@@ -223,12 +222,12 @@ def _own_state(work: Path, suite: str | None) -> list[str]:
         (work / name).mkdir(parents=True, exist_ok=True)
     options = [f"Dir::State={work}/state", f"Dir::Cache={work}/cache"]
     options += ["Acquire::Languages=none"]  # no translations of package descriptions
-    # apt drops to the user _apt for downloads, who cannot write into this folder
+    # apt downloads as the user _apt, who cannot write into this folder
     options += ["APT::Sandbox::User=root", f"Dir::State::status={work}/state/status"]
     if suite is None:
         shutil.copy("/var/lib/dpkg/status", work / "state" / "status")
     else:
-        (work / "state" / "status").touch()  # apt would prefer the version that is installed
+        (work / "state" / "status").touch()  # apt would prefer an installed version
         (work / "sources.list").write_text(_source(suite), encoding="utf-8")
         options += [f"Dir::Etc::sourcelist={work}/sources.list", "Dir::Etc::sourceparts=/dev/null"]
     return [part for option in options for part in ("-o", option)]

@@ -18,9 +18,9 @@ class PyTritonServer(RunningServer):
 
     @classmethod
     def start(cls) -> PyTritonServer:
-        """Serve the functions of ``_pytriton_functions.py``; wait until they are ready.
+        """Serve the functions of ``_pytriton_functions.py``. Wait until they are ready.
 
-        Raises MissingPrerequisite or ServerFailed.
+        Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
         prepared = environment.prepare(complete=True)
 

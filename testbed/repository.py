@@ -1,7 +1,7 @@
-"""The standard model repository: one table, written out as a folder that Triton reads.
+"""The standard model repository: a table, written as a folder that Triton reads.
 
-Every model is a row: its behaviour in ``model.py``, and what its configuration says.
-Unless a row says otherwise a model has ``max_batch_size`` 8 and runs on the Python backend.
+Every model is a row: its behaviour in ``model.py``, and its configuration. By default a model has
+``max_batch_size`` 8 and runs on the Python backend.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Config = Dict[str, Any]
 SOURCE = Path(__file__).with_name("model.py")
 LABELS_FILE = "labels.txt"
 NOT_LOADED = ("spare", "broken", "flowers", "batch_64", "large_in", "large_out")
-# v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
+# v1's thirteen datatypes and BF16: the name in "identity_<name>" and in the configuration
 DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
     *("fp16", "fp32", "fp64", "string", "bf16"),
@@ -34,7 +34,7 @@ class Model:
 
 
 def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config:
-    """One entry of ``input`` or ``output``."""
+    """Return an entry of ``input`` or ``output``."""
     return {"name": name, "data_type": Name(f"TYPE_{datatype.upper()}"), "dims": list(dims), **more}
 
 
@@ -83,7 +83,7 @@ def _classify(
 
 
 def _labels(count: int) -> list[str]:
-    """Labels l0, l1, …; label 3 is ``a:b c``, and line 7 is blank."""
+    """Return labels l0, l1, …: label 3 is ``a:b c``, and line 7 is blank."""
     odd = {3: "a:b c", 7: ""}
     return [odd.get(index, f"l{index}") for index in range(count)]
 
@@ -91,7 +91,7 @@ def _labels(count: int) -> list[str]:
 def _sequence(strategy: Config, datatype: str = "int32", size: int = 1, labels: int = 0) -> Model:
     flags = [_control(name, f"CONTROL_SEQUENCE_{name}") for name in ("START", "END", "READY")]
     batcher = {
-        # long enough for a slow machine; a sequence left open occupies its slot for this long
+        # enough for a slow machine; an open sequence occupies its slot until then
         "max_sequence_idle_microseconds": 5_000_000,
         "control_input": [*flags, _control("CORRID", "CONTROL_SEQUENCE_CORRID", "UINT64")],
         **strategy,
@@ -131,7 +131,7 @@ _DIRECT: Config = {"direct": {}}
 _OLDEST: Config = {"oldest": {"max_candidate_sequences": 64}}
 _QUEUE = {
     "timeout_action": Name("REJECT"),
-    # a request can only shorten the default, and a default of 0 is never
+    # a request can only shorten the default, and a default of 0 means no timeout
     "default_timeout_microseconds": 10_000_000,
     "allow_timeout_override": True,
 }
@@ -195,7 +195,7 @@ MODELS: dict[str, Model] = {
         [tensor(f"INPUT{i}", "fp32", [-1]) for i in (0, 1)],
         [tensor(f"OUTPUT{i}", "fp32", [-1]) for i in (0, 1)],
     ),
-    # for the benchmarks: large one way, and next to no work in between
+    # for the benchmarks: large in one direction, with little work in the model
     "large_in": _model(
         "constant",
         [tensor("INPUT0", "fp32", [3, 224, 224])],

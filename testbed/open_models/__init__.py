@@ -1,1 +1,1 @@
-"""Models for the other servers of the protocol; what runs there needs numpy and nothing of ours."""
+"""Models for MLServer and KServe. The programs there need numpy, and nothing of ours."""

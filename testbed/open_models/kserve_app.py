@@ -1,6 +1,6 @@
 """KServe's model server with the models of the table: ``kserve_app.py HTTP_PORT GRPC_PORT``.
 
-The server listens on every address of the machine; the two changes here keep it on 127.0.0.1.
+KServe listens on every address of the machine. Two changes here keep it on 127.0.0.1.
 """
 
 import sys
@@ -22,7 +22,7 @@ class LoopbackREST(kserve.protocol.rest.server.RESTServer):
 
 
 class LoopbackAio:
-    """What the gRPC server calls of ``grpc.aio``: its ports are opened on loopback."""
+    """A stand-in for ``grpc.aio`` that opens the ports of the gRPC server on loopback."""
 
     def __init__(self, genuine):
         self.genuine = genuine
@@ -36,7 +36,7 @@ class LoopbackAio:
 
 
 class Computed(Model):
-    """The function that the table has for this name."""
+    """A model that applies its function of the table."""
 
     def __init__(self, name, model):
         super().__init__(name)
@@ -44,31 +44,31 @@ class Computed(Model):
         self.ready = True
 
     def get_input_types(self):
-        """Return what the metadata says of the inputs."""
+        """Return the metadata of the inputs."""
         return self.model.metadata("inputs")
 
     def get_output_types(self):
-        """Return what the metadata says of the outputs."""
+        """Return the metadata of the outputs."""
         return self.model.metadata("outputs")
 
     def predict(self, payload, headers=None):
         """Apply the function to the inputs."""
-        given = {item.name: item.datatype for item in payload.inputs}
+        received = {item.name: item.datatype for item in payload.inputs}
         declared = {name: datatype for name, datatype, _ in self.model.outputs}
         results = self.model.function({item.name: item.as_numpy() for item in payload.inputs})
         outputs = []
         for name, array in results.items():
-            output = InferOutput(name, list(array.shape), {**given, **declared}[name])
+            output = InferOutput(name, list(array.shape), {**received, **declared}[name])
             output.set_data_from_numpy(array, binary_data=True)
             outputs.append(output)
-        # what the shortest models of KServe's users leave out: they send all outputs, and in JSON
-        asked = {
+        # Without these options KServe sends all outputs, in JSON. Short models of users omit them.
+        selection = {
             "requested_outputs": payload.request_outputs,
             "use_binary_outputs": payload.use_binary_outputs,
         }
-        # the server refuses a reply without an id, which a request need not have
+        # KServe rejects a reply without an id, but a request may have none
         reply_id = payload.id or str(uuid.uuid4())
-        return InferResponse(reply_id, self.name, outputs, **(asked if declared else {}))
+        return InferResponse(reply_id, self.name, outputs, **(selection if declared else {}))
 
 
 def main(http_port, grpc_port):

@@ -1,7 +1,7 @@
 """MLServer with the models of the table and the trained ones.
 
-``mlserver_app.py FOLDER TRAINED HTTP_PORT GRPC_PORT METRICS_PORT``: a folder to write the models'
-settings to, and the folder with what ``train.py`` made.
+``mlserver_app.py FOLDER TRAINED HTTP_PORT GRPC_PORT METRICS_PORT``: FOLDER receives the models'
+settings. TRAINED contains the models that ``train.py`` trained.
 """
 
 import json
@@ -18,7 +18,7 @@ KINDS = [
     {"name": "predict_proba", "datatype": "FP64", "shape": [-1, 3]},
 ]
 SKLEARN, XGBOOST = "mlserver_sklearn.SKLearnModel", "mlserver_xgboost.XGBoostModel"
-# The runtimes that serve trained models need no word about their tensors.
+# The runtimes of trained models need no declaration of their tensors.
 TRAINED = {
     "iris": {"file": "iris.joblib", "implementation": SKLEARN},
     "iris_declared": {
@@ -33,14 +33,14 @@ TRAINED = {
 
 
 def write(folder, name, settings):
-    """Return a folder that MLServer takes for a model."""
+    """Write the folder of a model as MLServer reads it."""
     os.makedirs(folder)
     with open(os.path.join(folder, "model-settings.json"), "w", encoding="utf-8") as file:
         json.dump({"name": name, **settings}, file)
 
 
 def write_all(folder, trained):
-    """Every model, each version in a folder of its own."""
+    """Write every model, with a folder for each version."""
     for name, model in MODELS.items():
         for version in model.versions:
             settings = {side: model.metadata(side) for side in ("inputs", "outputs")}
@@ -54,14 +54,14 @@ def write_all(folder, trained):
 
 
 def main(folder, trained, *ports):
-    """Write what it serves, then serve until SIGTERM."""
+    """Write the models and settings, then serve until SIGTERM."""
     write_all(folder, trained)
     numbers = dict(zip(("http_port", "grpc_port", "metrics_port"), map(int, ports)))
-    # these two are made in the current folder otherwise
+    # by default MLServer makes these two folders in the current folder
     own = {name: os.path.join(folder, name) for name in ("metrics_dir", "environments_dir")}
     with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
         json.dump({"host": "127.0.0.1", "debug": False, **numbers, **own}, file)
-    # the workers' semaphores stay in /dev/shm when they are killed; the supervisor knows this name
+    # killed workers leave semaphores in /dev/shm; the supervisor removes those with this name
     multiprocessing.current_process()._config["semprefix"] = os.environ["TESTBED_SEMAPHORES"]
     sys.argv[1:] = ["start", folder]
     mlserver()

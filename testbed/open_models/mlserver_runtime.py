@@ -9,19 +9,19 @@ _NUMPY = {"BOOL": bool, "FP16": np.float16, "FP32": np.float32, "FP64": np.float
 
 
 class Computed(MLModel):
-    """The function that the table has for this model's name and version."""
+    """A model that applies the table's function for its name and version."""
 
     async def predict(self, payload):
-        """Apply it to the inputs; return the outputs that were asked for, or all."""
+        """Apply the function to the inputs. Return the requested outputs, by default all."""
         arrays = {item.name: _array(item) for item in payload.inputs}
-        given = {item.name: item.datatype for item in payload.inputs}
+        received = {item.name: item.datatype for item in payload.inputs}
         declared = {item.name: item.datatype for item in self.outputs or []}
         results = MODELS[self.name].versions[self.version](arrays)
         wanted = [item.name for item in payload.outputs or []] or list(results)
         return InferenceResponse(
             model_name=self.name,
             model_version=self.version,
-            outputs=[_output(n, {**given, **declared}[n], results[n]) for n in wanted],
+            outputs=[_output(n, {**received, **declared}[n], results[n]) for n in wanted],
         )
 
 

@@ -1,7 +1,7 @@
-"""The models that every one of these servers serves: what each declares, and what it computes.
+"""The models of MLServer and KServe: their declarations and their functions.
 
-The names and the results are those of the standard Triton models with the same names, so that one
-test and one script can be run on all of them. Imported by the servers' own Pythons, too.
+Their names and results equal those of the standard Triton models. So a test or a script runs on
+every server. The servers' own Pythons import this module too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ DATATYPES = (
 
 
 class Model:
-    """What a model declares, as (name, datatype, shape) each, and its function on arrays.
+    """A model: its declared tensors as (name, datatype, shape), and its function on arrays.
 
-    ``versions``: a function for each version, where the server can have several.
+    ``versions`` has a function for each version, for servers with several versions.
     """
 
     def __init__(
@@ -40,34 +40,34 @@ class Model:
         self.versions = versions or {None: function}
 
     def metadata(self, side: str) -> list[dict[str, Any]]:
-        """``"inputs"`` or ``"outputs"`` as the protocol's JSON has them."""
+        """Return ``"inputs"`` or ``"outputs"`` as in the protocol's JSON."""
         return [{"name": n, "datatype": d, "shape": list(s)} for n, d, s in getattr(self, side)]
 
 
 def add_sub(arrays: Arrays) -> Arrays:
-    """Sum and difference."""
+    """Return sum and difference."""
     left, right = arrays["INPUT0"], arrays["INPUT1"]
     return {"OUTPUT0": left + right, "OUTPUT1": left - right}
 
 
 def add_sub_strings(arrays: Arrays) -> Arrays:
-    """Sum and difference of decimal numbers as text."""
+    """Return sum and difference of decimal numbers as text."""
     results = add_sub({name: texts.astype(np.int64) for name, texts in arrays.items()})
     return {name: np.char.mod(b"%d", value).astype(object) for name, value in results.items()}
 
 
 def echo(arrays: Arrays) -> Arrays:
-    """Each input under its own name."""
+    """Return each input under its name."""
     return dict(arrays)
 
 
 def renamed(arrays: Arrays) -> Arrays:
-    """Each input under the name of an output: INPUT0 as OUTPUT0, INPUT as OUTPUT."""
+    """Return each input under the name of an output: INPUT0 as OUTPUT0, INPUT as OUTPUT."""
     return {name.replace("INPUT", "OUTPUT"): array for name, array in arrays.items()}
 
 
 def mixed(arrays: Arrays) -> Arrays:
-    """Every input comes back under another name and in another order, and a total besides."""
+    """Return the inputs under other names and in another order, and a total."""
     return {
         "texts": arrays["TEXT"],
         "flags": ~arrays["FLAG"],
@@ -77,19 +77,19 @@ def mixed(arrays: Arrays) -> Arrays:
 
 
 def image_scores(arrays: Arrays) -> Arrays:
-    """Score k of each image is its value at flat position 150 * k, channels first."""
+    """Return as score k of each image its value at flat position 150 * k, channels first."""
     images = arrays["input"]
     return {"probabilities": images.reshape(len(images), -1)[:, :150000:150]}
 
 
 def flowers(arrays: Arrays) -> Arrays:
-    """How likely each kind of flower is: the nearer to its typical measurements, the more."""
+    """Return a score of each kind of flower: nearer measurements give a higher score."""
     nearness = np.exp(-((arrays["values"][:, None] - _TYPICAL) ** 2).sum(axis=2))
     return {"predict_proba": nearness / nearness.sum(axis=1, keepdims=True)}
 
 
 def failing(arrays: Arrays) -> Arrays:
-    """Return the input if that is 0; any other value is an error that names it."""
+    """Return the input if it is 0. Any other value is an error that names the value."""
     refused = arrays["INPUT0"][arrays["INPUT0"] != 0]
     if refused.size:
         raise ValueError(f"the model refused value {refused[0]:g}")
@@ -97,7 +97,7 @@ def failing(arrays: Arrays) -> Arrays:
 
 
 def slow(arrays: Arrays) -> Arrays:
-    """Return the input, after as many seconds as the largest value says."""
+    """Sleep for the seconds of the largest value, then return the input."""
     time.sleep(float(arrays["INPUT0"].max()))
     return renamed(arrays)
 

@@ -1,7 +1,7 @@
 """Train the small models of scikit-learn and XGBoost: ``train.py FOLDER``.
 
-The data are four measurements of flowers of three kinds, in a fixed order, so that the models are
-the same wherever they are trained.
+The data are four measurements of flowers of three kinds. Their order is fixed, so every machine
+trains equal models.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Runs the command line and scripts in interpreters of their own."""
+"""Run the command line and scripts in new interpreters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(str(tensorrtserver.__file__)).parents[1]
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables of this process without ours, and with our packages to import."""
+    """Return this process's variables without our settings, with our packages on PYTHONPATH."""
     dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -13,6 +13,6 @@ from tests.cli.scan_runs import Scanner
 def scan(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Scanner:
-    """``tritonclient-shim scan`` in a folder of its own."""
+    """Return a scanner in a new folder."""
     monkeypatch.chdir(tmp_path)
     return Scanner(tmp_path, capsys)

@@ -1,4 +1,4 @@
-"""Runs ``tritonclient-shim scan`` in a folder, within this process."""
+"""Run ``tritonclient-shim scan`` in a folder, within this process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Scanner:
         self._capsys.readouterr()
         try:
             status = main(words)
-        except SystemExit as end:  # argparse refuses
+        except SystemExit as end:  # argparse rejects the words
             status = int(str(end.code))
         return ScanRun(status, *self._capsys.readouterr())
 
@@ -56,5 +56,5 @@ class Scanner:
         ]
 
     def document(self, *arguments: str) -> Any:
-        """Return what is printed as JSON."""
+        """Return the document that ``scan --format json`` prints."""
         return json.loads(self(*arguments, "--format", "json").out)

@@ -1,4 +1,4 @@
-"""Uses in callbacks and streams are the callback's own, on a real server."""
+"""Uses in callbacks and streams count at the callback's lines, on a real server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ context.close()
 
 @pytest.mark.parametrize("protocol", [0, 1])
 def test_each_use_at_its_own_line(triton: TritonServer, tmp_path: Path, protocol: int) -> None:
-    """What a callback calls is counted at the callback's lines; each style has its own id."""
+    """Calls of a callback count at the callback's lines. Each style has an id."""
     (tmp_path / "script.py").write_text(SCRIPT.format(url=triton.url(protocol), protocol=protocol))
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="usage.json")
     assert done.returncode == 0, done.stderr

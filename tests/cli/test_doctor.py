@@ -28,7 +28,7 @@ MODELS = (
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
-    """Models of every kind that the doctor judges, one of them decoupled, one not loaded."""
+    """Yield a server with models of every kind: also decoupled, and not loaded."""
     folder = tmp_path_factory.mktemp("models")
     repository.write(folder, MODELS)
     shutil.copytree(folder / "simple", folder / "decoupled")
@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
 def examined(
     server: TritonServer, protocol: str, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    """Exit status and output for the server."""
+    """Return exit status and output for the server."""
     status = main(["doctor", "--models", "--url", server.url(protocol), "--protocol", protocol])
     return status, capsys.readouterr().out
 
@@ -53,7 +53,7 @@ def examined(
 def test_server_and_models(
     server: TritonServer, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the server, and for each model what is covered, what not, and what to do then."""
+    """The doctor names the server. It reports for each model if it is covered, and what to do."""
     status, text = examined(server, kind, capsys)
     lines = {line.strip() for line in text.splitlines()}
     assert status == 1
@@ -74,7 +74,7 @@ def test_server_and_models(
 def test_covered_models_are_counted(
     server: TritonServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without --models those that are covered are a number; the others are named."""
+    """Without --models, covered models are counted, and only models with remarks are named."""
     assert main(["doctor", "--url", server.http]) == 1
     text = capsys.readouterr().out
     assert "  ok     5 models: covered; --models lists them\n" in text
@@ -91,8 +91,8 @@ def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     setup = configparser.ConfigParser(interpolation=None)
     setup.read(Path(__file__).resolve().parents[2] / "setup.cfg", "utf-8")
     for name, modules in doctor.EXTRAS.items():
-        asked = setup["options.extras_require"][name].split()
-        assert asked == [*modules.values()], "the extra and what the doctor asks for differ"
+        extra = setup["options.extras_require"][name].split()
+        assert extra == [*modules.values()], "the extra and the doctor's modules differ"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody there: the text that a script would get, and what to check, before all else."""
+    """Without a listener the doctor first prints the script's error, and what to check."""
     assert main(["doctor", "--url", url, "--protocol", kind]) == 1
     text = capsys.readouterr().out
     name = "gRPC" if kind == "grpc" else "HTTP"
@@ -111,28 +111,28 @@ def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture
     assert "Check that the server runs, its address and its port" in text.partition("\nInst")[0]
 
 
-@pytest.mark.parametrize("asked", ["http", "grpc"])
+@pytest.mark.parametrize("option", ["http", "grpc"])
 def test_swapped_ports(
-    server: TritonServer, asked: str, capsys: pytest.CaptureFixture[str]
+    server: TritonServer, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other protocol's port is named as such, with what to change, before everything else."""
-    url = server.grpc if asked == "http" else server.http
-    assert main(["doctor", "--models", "--url", url, "--protocol", asked]) == 1
+    """The doctor first reports a port of the other protocol, and what to change."""
+    url = server.grpc if option == "http" else server.http
+    assert main(["doctor", "--models", "--url", url, "--protocol", option]) == 1
     lines = capsys.readouterr().out.splitlines()
-    there, wanted = ("gRPC", "HTTP") if asked == "http" else ("HTTP", "gRPC")
+    actual, wanted = ("gRPC", "HTTP") if option == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
     (line,) = (line for line in lines[: lines.index("Installation")] if url in line)
     assert line.startswith(
-        f"  WRONG  {url} is a server's {there} port, and was to be asked over {wanted}: "
+        f"  WRONG  {url} is a server's {actual} port, and was to be asked over {wanted}: "
     )
-    assert f'or ProtocolType.from_str("{there.lower()}")' in line
+    assert f'or ProtocolType.from_str("{actual.lower()}")' in line
     assert any("model 'classify': covered" in line for line in lines)
 
 
 def test_without_a_protocol_the_port_tells(
     server: TritonServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where no protocol is given, the one that the server answers there is used."""
+    """Without --protocol, the doctor uses the protocol of the port."""
     main(["doctor", "--url", server.grpc])
     text = capsys.readouterr().out
     assert ", over gRPC" in text and "port, and was to be asked" not in text
@@ -142,7 +142,7 @@ def test_without_a_protocol_the_port_tells(
 def test_a_silent_server_is_given_up(
     kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that accepts the connection and never answers is named, over both protocols."""
+    """A server that accepts connections and never replies is reported for both protocols."""
     monkeypatch.setattr(_server, "PATIENCE", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -180,7 +180,7 @@ def test_a_server_that_falls_silent(
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"name": 5}'])
 def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever answers without being a v2 server may be v1's: what then, and what to check."""
+    """A server that is no v2 server may be v1's. The doctor says what to do and to check."""
     with ScriptedServer(lambda request: http(200, body)) as foreign:
         assert main(["doctor", "--url", foreign.address, "--protocol", "http"]) == 1
     text = capsys.readouterr().out
@@ -189,7 +189,7 @@ def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    """A model whose configuration cannot be had is named with the reason; the others follow."""
+    """A model without a readable configuration is named with the reason. More models follow."""
     config = {"name": "plain", "platform": "x", "max_batch_size": 0, "input": [], "output": []}
 
     def answer(request: bytes) -> Answer:
@@ -215,7 +215,7 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
 
 
 def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A package whose import hangs is given up and named; what it started is ended."""
+    """A hanging import is reported, and its process is ended."""
     (tmp_path / "hanging.py").write_text(
         "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
     )
@@ -239,7 +239,7 @@ def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_machine(
     monkeypatch: pytest.MonkeyPatch, system: str, machine: str, level: str, says: str
 ) -> None:
-    """The doctor says what is known of the system and the processor; that is no failure."""
+    """The doctor reports system and processor. An untested machine is a note, no error."""
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     finding = [*doctor.ownership()][-1]
@@ -249,13 +249,13 @@ def test_machine(
 
 @pytest.mark.parametrize(("version", "level"), [("3.14.2", "ok"), ("3.15.0", "note")])
 def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: str) -> None:
-    """Python 3.14 is among what is supported, and a later one is newer than that."""
+    """Python 3.14 is supported. A later Python is a note."""
     monkeypatch.setattr(platform, "python_version", lambda: version)
     assert next(iter(doctor.versions())).level == level
 
 
 def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation that was forced into an old Python is told to move: pip cannot help."""
+    """For an old Python the doctor advises another environment, because pip cannot help."""
     monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
     finding = next(iter(doctor.versions()))
     assert finding == (
@@ -265,7 +265,7 @@ def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_healthy_installation(tmp_path: Path) -> None:
-    """Without a server and with nothing wrong: exit status 0, versions, every setting."""
+    """A healthy installation without a server has exit status 0, versions and settings."""
     done = shim(tmp_path, "doctor")
     assert done.returncode == 0, done.stdout
     assert f"tensorrtserver is tritonclient-shim's {__version__}, in " in done.stdout
@@ -276,7 +276,7 @@ def test_healthy_installation(tmp_path: Path) -> None:
 
 
 def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
-    """A variable is shown as such, a misspelt one is wrong."""
+    """A setting is shown with its variable. A misspelt variable is wrong."""
     variables = {"TRITON_SHIM_TLS": "on", "TRITON_SHIM_WARNING": "off"}
     done = shim(tmp_path, "doctor", **variables)
     assert done.returncode == 1
@@ -286,7 +286,7 @@ def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
 
 
 def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
-    """A bad value is named with what was expected, and does not end the doctor."""
+    """A bad value is reported with the expected values, and does not end the doctor."""
     done = shim(tmp_path, "doctor", TRITON_SHIM_NETWORK_TIMEOUT="soon")
     assert done.returncode == 1
     assert "WRONG  TRITON_SHIM_NETWORK_TIMEOUT is 'soon'; expected" in done.stdout
@@ -303,7 +303,7 @@ def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
     ],
 )
 def test_versions(monkeypatch: pytest.MonkeyPatch, version: str, level: str, says: str) -> None:
-    """Older than supported is wrong, newer than tested is noted, missing is wrong."""
+    """A version older than supported is wrong, a missing package too. A newer version is a note."""
     monkeypatch.setattr(doctor, "_version", lambda name: version)
     (finding,) = [row for row in doctor.versions() if "tritonclient" in row.text]
     assert finding.level == level
@@ -311,7 +311,7 @@ def test_versions(monkeypatch: pytest.MonkeyPatch, version: str, level: str, say
 
 
 def test_imports_wait_for_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old package is the only error, whatever fails because of it."""
+    """An old package is the only error, even if imports fail because of it."""
     installed = doctor._version
     versions = {"protobuf": "3.19.6"}
     monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or installed(name))
@@ -321,7 +321,7 @@ def test_imports_wait_for_versions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ranges_are_those_of_the_readme() -> None:
-    """The first and last rows of the README's table are within the ranges, as setup.cfg's are."""
+    """The first and last rows of the README's table are the ends of the doctor's ranges."""
     triton, python = (doctor.REQUIRED[name] for name in ("tritonclient", "Python"))
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
     rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| G |"))]

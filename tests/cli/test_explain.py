@@ -1,4 +1,4 @@
-"""``tritonclient-shim explain``."""
+"""``tritonclient-shim explain`` by id, symbol and part of a symbol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GUIDE = (SOURCES / "migration_guide.md").read_text("utf-8")
 
 @pytest.mark.parametrize("id", ENTRIES)
 def test_every_id_is_explained(id: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An id gives its symbol, its successors, and the guide."""
+    """An id prints its symbol, its successors, and the command for the guide."""
     assert main(["explain", id.lower()]) == 0
     text, entry = capsys.readouterr().out, ENTRIES[id]
     for part in (id, entry.symbol, entry.grpc, entry.http, entry.pytriton, entry.guide):
@@ -48,21 +48,21 @@ def test_every_id_is_explained(id: str, capsys: pytest.CaptureFixture[str]) -> N
 def test_symbols_by_their_ends_and_parts(
     what: str, ids: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A whole symbol is itself; an end or a part gives everything that it fits."""
+    """A whole symbol is explained. An end or a part explains every match."""
     assert main(["explain", what]) == int(not ids)
     text = capsys.readouterr().out
     assert [line[:5] for line in text.splitlines() if line.startswith("TS")] == ids
 
 
 def test_a_misspelt_symbol_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing of that name: exit status 1, and the nearest names."""
+    """An unknown symbol has exit status 1, and prints the nearest names."""
     assert main(["explain", "InferContext.asyn_run"]) == 1
     assert "did you mean async_run" in capsys.readouterr().err
 
 
 @pytest.mark.smoke
 def test_an_unknown_id_gets_advice(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing near of that name: what to give instead."""
+    """An id without a near name prints what to type instead."""
     assert main(["explain", "TS999"]) == 1
     assert "give an id, which notices, reports and" in capsys.readouterr().err
 
@@ -77,7 +77,7 @@ def blocks(section: str) -> list[str]:
 def test_before_and_now_are_the_guides(
     entry: RegistryEntry, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each id shows code of its section of the guide, or the section where that has no code."""
+    """Each id shows code of its section in the guide, or the section if it has no code."""
     assert main(["explain", entry.id]) == 0
     shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
     code = blocks(entry.heading)
@@ -101,7 +101,7 @@ def test_before_and_now_are_the_guides(
 def test_the_pair_is_the_one_about_the_symbol(
     id: str, before: str, grpc: str, http: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a section with several pairs, the one whose old code has the symbol; PyTriton's is not."""
+    """A section with several pairs shows the pair with the symbol, without PyTriton's code."""
     assert main(["explain", id]) == 0
     old, now, other = re.split(r"\n  tritonclient, .*\n", capsys.readouterr().out)
     assert before in old and grpc in now and http in other
@@ -109,7 +109,7 @@ def test_the_pair_is_the_one_about_the_symbol(
 
 
 def test_several_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each is explained once, in the order of the words."""
+    """Each word is explained once, in the order of the words."""
     assert main(["explain", "TS021", "np.object", "InferContext.run", "TS062", "TS021"]) == 0
     text = capsys.readouterr().out
     ids = [line[:5] for line in text.splitlines() if line.startswith("TS")]
@@ -117,7 +117,7 @@ def test_several_at_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_unknown_of_several(capsys: pytest.CaptureFixture[str]) -> None:
-    """The others are explained all the same; the status says that one was not."""
+    """An unknown word has status 1. The known words are explained."""
     assert main(["explain", "TS021", "InferContxt", "TS022"]) == 1
     shown = capsys.readouterr()
     assert "TS021" in shown.out and "TS022" in shown.out
@@ -125,7 +125,7 @@ def test_one_unknown_of_several(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    """No screens of code for a part of many symbols: a line for each, and what to do next."""
+    """A part of many symbols lists a line for each, without code, and what to do next."""
     assert main(["explain", "context"]) == 0
     text = capsys.readouterr().out
     assert "TS051  tensorrtserver.api.InferContext.run" in text
@@ -138,7 +138,7 @@ def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) ->
     [("explain", *ENTRIES), ("guide",), ("guide", "--list"), ("doctor",), ("scan", "demo/legacy")],
 )
 def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
-    """`| head` ends the command without a traceback, as it ends others."""
+    """`| head` ends the command without a traceback."""
     with started(SOURCES, *command) as process:
         process.stdout.close()
         assert process.stderr.read() == ""

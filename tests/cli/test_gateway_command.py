@@ -1,4 +1,4 @@
-"""``tritonclient-shim gateway`` where something that it needs is not installed."""
+"""``tritonclient-shim gateway`` without a package that it needs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ COMMAND = (
     *("gateway", "--triton-grpc", "127.0.0.1:1", "--http", "127.0.0.1:0"),
     *("--metrics-address", "127.0.0.1:0"),
 )
-#: What the extra "gateway" has.
+#: The requirements of the extra "gateway".
 EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 
 
 @pytest.mark.parametrize("missing", ["aiohttp", "grpc", "prometheus_client"])
 def test_missing(tmp_path: Path, missing: str) -> None:
-    """It is named with the command that installs it, or with who knows what to do."""
+    """A missing package is named with the command that installs it, or with ``doctor``."""
     error = f"No module named {missing!r}"
     (tmp_path / f"{missing}.py").write_text(f"raise ImportError({error!r}, name={missing!r})\n")
     done = shim(tmp_path, *COMMAND)

@@ -1,4 +1,4 @@
-"""``tritonclient-shim guide``, and that every pointer to the guide can be followed."""
+"""``tritonclient-shim guide``, and the pointers to the guide in other commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_the_whole_guide(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a section the guide of the repository is printed, as a terminal shows it."""
+    """Without a section, the whole guide is printed, for a terminal."""
     assert printed(capsys, "guide") == guide.shown(GUIDE)
 
 
@@ -39,7 +39,7 @@ def test_the_whole_guide(capsys: pytest.CaptureFixture[str]) -> None:
     ["inference", "Inference", "#inference", "migration_guide.md#inference", "TS051", "ts051"],
 )
 def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """By anchor, heading, an old pointer or an id: from its heading to the next one."""
+    """Anchor, heading, old pointer and id print the section up to the next heading."""
     text = printed(capsys, "guide", name)
     assert text.startswith("## Inference\n")
     (section,) = re.findall(r"^## Inference\n.*?(?=^## Batches\n)", GUIDE, re.MULTILINE | re.DOTALL)
@@ -47,7 +47,7 @@ def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 
 def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """A block stands indented below its label, with the import of its client."""
+    """A block is indented below its label, with the import of its client."""
     text = printed(capsys, "guide", "health")
     assert text.startswith("## Health\n\n  v1\n    context = ServerHealthContext(")
     for kind in ("grpc", "http"):
@@ -73,12 +73,12 @@ def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_an_error_text(capsys: pytest.CaptureFixture[str], message: str, heading: str) -> None:
-    """An error, a part of it, or a part of the answer finds the entry of the FAQ."""
+    """An error, a part of it, or a part of the solution prints the entry of the FAQ."""
     assert printed(capsys, "guide", message).startswith(f"### {heading}")
 
 
 def test_a_section_has_its_own_sections(capsys: pytest.CaptureFixture[str]) -> None:
-    """A section goes on over those below it; a comment in its code is no heading."""
+    """A section includes its subsections. A comment in its code is no heading."""
     assert printed(capsys, "guide", "faq").count("\n### ") > 10
     assert "## Inference\n" in printed(capsys, "guide", "leaving-the-old-api")
 
@@ -92,7 +92,7 @@ def test_every_pointer_leads_somewhere(capsys: pytest.CaptureFixture[str], entry
 
 
 def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    """No such section: status 1, what is near, or how to see them all."""
+    """An unknown section has status 1, and prints near sections or the command that lists all."""
     assert main(["guide", "inferense"]) == 1
     assert "no section 'inferense'; expected" in capsys.readouterr().err
     assert main(["guide", "asynchronous"]) == 1
@@ -104,7 +104,7 @@ def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize("name", ["usage.txt", "usage.json"])
 def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
-    """No report names the file, which only the repository has at its top level."""
+    """Reports name the command `guide`. Only the repository has the file migration_guide.md."""
     (tmp_path / "s.py").write_text(
         "from tensorrtserver.api import *\nProtocolType.from_str('grpc')\n"
     )
@@ -117,7 +117,7 @@ def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
 
 
 def texts(capsys: pytest.CaptureFixture[str], folder: Path) -> Iterator[str]:
-    """Yield what notices, reports, scan and explain print about every id."""
+    """Yield the texts of notices, reports, scan and explain about every id."""
     yield from (str(headline_of(id)) + str(notice_of(id)) for id in ENTRIES)
     everything = [UsageRow(entry, "s.py", 1) for entry in ENTRIES.values()]
     yield from (report.render(everything, f"x{ending}") for ending in REPORT_ENDINGS)
@@ -140,14 +140,14 @@ def test_pointers_need_the_package_alone(
 
 
 def test_what_is_shipped_is_the_repositorys(capsys: pytest.CaptureFixture[str]) -> None:
-    """One source: what lies in the package are the pages of the repository, word for word."""
+    """The pages in the package equal the pages of the repository."""
     assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE
     settings = (SOURCES / "docs" / "settings.md").read_text("utf-8")
     assert printed(capsys, "guide", "settings") == guide.shown(settings)
 
 
 def messages() -> Iterator[str]:
-    """Every text in the code of both packages that is no docstring and has several words."""
+    """Yield every text of several words in both packages, except docstrings."""
     for package in ("tensorrtserver", "tritonclient_shim"):
         for path in (ROOT / package).rglob("*.py"):
             nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
@@ -159,10 +159,10 @@ def messages() -> Iterator[str]:
 
 
 def test_no_message_names_a_page_that_pip_does_not_bring() -> None:
-    """What is installed with pip has no docs/: messages point to commands that print pages."""
+    """Messages name commands that print pages. An installation with pip has no docs/."""
     texts = [*messages()]
     assert sum("tritonclient-shim guide settings" in text for text in texts) > 3
-    cited = re.compile(r"docs/v\d-\w+\.md \S+")  # by the registry, for those who work on it
+    cited = re.compile(r"docs/v\d-\w+\.md \S+")  # the registry cites sections for contributors
     named = [text for text in texts if re.search(r"docs/\w|migration_guide|README", text)]
     assert [text for text in named if not cited.fullmatch(text)] == []
 
@@ -179,7 +179,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_pager_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A terminal gets what is longer than it by a pager, and the rest as it is."""
+    """On a terminal, a pager shows texts longer than the screen. Short texts are printed."""
     paged: list[str] = []
     monkeypatch.setenv("LINES", "400")
     monkeypatch.setattr("pydoc.pager", paged.append)

@@ -33,7 +33,7 @@ def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """Alone it names every command, with a line each."""
+    """Without a command, the help has a line for every command."""
     assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     for command in COMMANDS:
@@ -51,7 +51,7 @@ def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_suggestions(capsys: pytest.CaptureFixture[str], words: list[str], near: str) -> None:
-    """A wrong command, option or choice is refused with the nearest that there is."""
+    """A wrong command, option or choice is an error that suggests the nearest name."""
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
@@ -85,7 +85,7 @@ def test_colours(
     terminal: bool,
     coloured: bool,
 ) -> None:
-    """A terminal gets colours unless NO_COLOR or --color says otherwise; a pipe does not."""
+    """A terminal gets colours, a pipe does not. NO_COLOR and --color change that."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, value in variables.items():

@@ -1,4 +1,4 @@
-"""Ctrl-C: each command ends at once, without a traceback, and prints what it has."""
+"""Ctrl-C ends each command at once, without a traceback. The results so far are printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 def interrupted(process: Any) -> tuple[str, str]:
-    """Send what Ctrl-C sends; return stdout and stderr of a process that ended as it should."""
+    """Send SIGINT, and return stdout and stderr. Fail unless the process ends with status 130."""
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED, err
@@ -26,7 +26,7 @@ def interrupted(process: Any) -> tuple[str, str]:
 
 
 def test_scan(tmp_path: Path) -> None:
-    """The uses in the files before the interruption are printed, and how many files these are."""
+    """The uses of the files read so far are printed, with the number of files."""
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
     (tmp_path / "first" / "a.py").write_text(CONTEXT)
@@ -39,7 +39,7 @@ def test_scan(tmp_path: Path) -> None:
 
 
 def test_migrate(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What became of the files before the interruption is printed; its status is 130."""
+    """The results of the files so far are printed. The status is 130."""
     from tritonclient_shim.rewrite import files
 
     real = files.migrate
@@ -59,7 +59,7 @@ def test_migrate(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_doctor(tmp_path: Path) -> None:
-    """What was checked before the interruption is printed."""
+    """The checks so far are printed."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"127.0.0.1:{silent.getsockname()[1]}"
         process = started(tmp_path, "doctor", "--url", url)
@@ -72,7 +72,7 @@ def test_doctor(tmp_path: Path) -> None:
 
 
 def test_run(tmp_path: Path) -> None:
-    """A script that does not catch the interruption ends; its report is printed."""
+    """A script that does not catch the interruption ends. Its report is printed."""
     (tmp_path / "old.py").write_text(
         "from tensorrtserver.api import *\n"
         "import time\n"

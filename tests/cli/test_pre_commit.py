@@ -1,4 +1,4 @@
-"""The hook for pre-commit: its definition, and that what it starts works."""
+"""The hooks for pre-commit: their definitions, and the commands that they start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_definition(name: str) -> None:
 
 
 def test_entry(scan: Scanner) -> None:
-    """As pre-commit runs it, with changed files: new uses fail, those of the baseline do not."""
+    """Run by pre-commit on changed files, ``scan`` fails for new uses, not for known uses."""
     scan.write("a.py", CONTEXT + RUN)
     scan.write("b.py", "x = 1\n")
     scan.write("vendor/c.py", CONTEXT)
@@ -58,7 +58,7 @@ def test_entry(scan: Scanner) -> None:
 
 
 def test_migrate_entry(scan: Scanner) -> None:
-    """As pre-commit runs it: it fails where a file would be changed, and changes none."""
+    """Run by pre-commit, ``migrate`` fails if it would change a file, and changes none."""
     scan.write("a.py", CONTEXT + RUN)
     scan.write("b.py", "x = 1\n")
     arguments = shlex.split(hook("migrate")["entry"])[1:]

@@ -1,4 +1,4 @@
-"""The pytest plugin: a suite's uses counted, tests failed on chosen ids."""
+"""The pytest plugin counts the uses of a suite, and fails tests that use chosen ids."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def suite(folder: Path, *options: str) -> Any:
 
 
 def outcome(done: Any) -> str:
-    """pytest's last line, without the time."""
+    """Return pytest's last line, without the time."""
     line: str = done.stdout.strip().splitlines()[-1]
     return line.partition(" in ")[0]
 
 
 def test_without_options_nothing_changes(tmp_path: Path) -> None:
-    """The plugin alone counts nothing and fails nothing."""
+    """Without options, the plugin counts nothing and fails nothing."""
     done = suite(tmp_path)
     assert "tritonclient-shim: " not in done.stdout
     assert outcome(done).startswith("1 failed, 4 passed")
 
 
 def test_fails_each_test_that_uses_an_id(tmp_path: Path) -> None:
-    """Every test that uses a chosen id fails, also the second one; the text names its line."""
+    """Every test that uses a chosen id fails. The text names the line of the use."""
     done = suite(tmp_path, "--tritonshim-fail-on=ts011")
     assert outcome(done).startswith("3 failed, 2 passed")
     assert "TS011 tensorrtserver.api.ProtocolType.from_str at test_suite.py:12" in done.stdout
@@ -68,20 +68,20 @@ def test_fails_each_test_that_uses_an_id(tmp_path: Path) -> None:
 
 
 def test_uses_in_fixtures_count(tmp_path: Path) -> None:
-    """What a test's fixtures use while they set it up fails the test too."""
+    """A use in a fixture's set-up fails the test too."""
     done = suite(tmp_path, "--tritonshim-fail-on=TS020", "-k", "health")
     assert done.returncode == 1
     assert "TS020 tensorrtserver.api.ServerHealthContext at test_suite.py:6" in done.stdout
 
 
 def test_all_ids(tmp_path: Path) -> None:
-    """``all`` leaves only tests that do not use the old API."""
+    """With ``all``, only tests that do not use the old API pass."""
     assert outcome(suite(tmp_path, "--tritonshim-fail-on=all", "-k", "modern")).startswith("1 pas")
     assert suite(tmp_path, "--tritonshim-fail-on=all", "-k", "protocol").returncode == 1
 
 
 def test_report(tmp_path: Path) -> None:
-    """The report has the uses of the whole suite, and pytest's summary has a line about it."""
+    """The report has the uses of the whole suite. pytest's summary counts them."""
     done = suite(tmp_path, "--tritonshim-report=usage.json")
     uses = json.loads((tmp_path / "usage.json").read_text())["uses"]
     assert [(use["id"], use["line"], use["count"]) for use in uses] == [
@@ -92,14 +92,14 @@ def test_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--tritonshim-fail-on=TS999"])
 def test_unknown_ids_are_refused(tmp_path: Path, option: str) -> None:
-    """A misspelt id is an error of usage: it would never fail anything."""
+    """A misspelt id is an error of usage. It would fail no test."""
     done = suite(tmp_path, option)
     assert done.returncode == 4
     assert "no such id: TS999" in done.stderr
 
 
 def test_an_unknown_ending(tmp_path: Path) -> None:
-    """A report in no known form is refused before any test runs."""
+    """An unknown format of a report is an error before any test runs."""
     done = suite(tmp_path, "--tritonshim-report=usage.html")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no report is written as .html; expected .txt, .json" in done.stderr
