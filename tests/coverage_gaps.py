@@ -2,8 +2,8 @@
 
     python -m tests.coverage_gaps REPORT [TABLE]
 
-REPORT is what ``coverage json`` writes. Each gap in it must be listed in TABLE
-(``coverage_gaps.toml``) with its reason, and each listed gap must be in it. A function and the text
+REPORT is what ``coverage json`` writes. Each of its gaps must be listed in TABLE
+(``coverage_gaps.toml``) with a reason, and each listed gap must exist. A function and the text
 of a line identify a gap, so that lines may move.
 """
 

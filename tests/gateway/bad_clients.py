@@ -16,7 +16,7 @@ def head(*fields: str, path: str = "/api/infer/simple", header: str = SIMPLE) ->
 
 
 class Raw:
-    """A connection on which anything may be sent."""
+    """A connection that may send any bytes."""
 
     def __init__(self, gateway: Gateway, data: bytes = b"") -> None:
         host, _, port = gateway.http.rpartition(":")

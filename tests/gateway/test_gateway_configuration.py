@@ -48,7 +48,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "triton_grpc"])
 def test_each_option_has_two_forms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text means the same on the command line and in the environment."""
+    """A text has one meaning on the command line and in the environment."""
     text, base = text_of(name), {"triton_grpc": TRITON, **WITH.get(name, {})}
     options = options_from({**base, name: text})
     assert getattr(options, name) != OPTIONS[name].default
@@ -70,7 +70,7 @@ def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unusable variable is named; a misspelt one leads to a warning."""
+    """The error names an unusable variable; a misspelt variable leads to a warning."""
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_MAX_IN_FLIGHT", "many")
     with pytest.raises(OptionError) as caught:
         options_from({"triton_grpc": TRITON})

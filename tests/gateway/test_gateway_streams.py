@@ -129,7 +129,7 @@ class Described:
 def test_fragile_servers(version: str, fragile: bool) -> None:
     """Triton before 2.39 is fragile; a connection asks for the version once.
 
-    A server without model configurations cannot be asked for models.
+    A server without model configurations is not fragile.
     """
     server: Any = Described(version, "model_configuration")
     assert [is_fragile(server) for _ in range(2)] == [fragile] * 2

@@ -19,7 +19,7 @@ def tls_context(options: GatewayOptions) -> ssl.SSLContext | None:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     files = f"--tls-certificate {options.tls_certificate} with --tls-key {options.tls_key}"
     try:
-        # a password, so that OpenSSL does not ask for one on the terminal
+        # with a password, OpenSSL does not ask for it on the terminal
         context.load_cert_chain(options.tls_certificate, options.tls_key, password="")
         if options.tls_client_roots is not None:
             files = f"--tls-client-roots {options.tls_client_roots}"

@@ -1,4 +1,4 @@
-"""The options of a gateway: one table, its readers, and where the values come from.
+"""The options of a gateway: one table, its readers, and the sources of the values.
 
 The command line goes before the environment, and the environment before the defaults.
 """
@@ -45,7 +45,7 @@ class ListenAddress(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The addresses on which a gateway listens; ``metrics`` is None without that server."""
+    """The addresses that a gateway listens on; ``metrics`` is None without that server."""
 
     http: ListenAddress
     grpc: ListenAddress

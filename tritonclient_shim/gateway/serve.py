@@ -31,8 +31,8 @@ Announce = Callable[[Bound, str], None]
 def run(options: GatewayOptions, announce: Announce) -> None:
     """Serve until SIGTERM or SIGINT; ``announce`` is called once, when both servers listen.
 
-    Raise CannotListen for an address in use, RuntimeError for certificates that cannot be used,
-    SettingsError for a setting that cannot be used.
+    Raise CannotListen for an address in use, RuntimeError for unusable certificates, SettingsError
+    for an unusable setting.
     """
     asyncio.run(_serve(options, announce))
 

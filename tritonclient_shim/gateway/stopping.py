@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator
 _LOOK = 0.01
 #: Seconds without a new gRPC call before GOAWAY is sent; also the time that it has to arrive.
 _QUIET = 0.05
-#: The most seconds for which responses are held back until there are no new calls.
+#: The most seconds that responses are held back until no new calls arrive.
 _LONGEST_HOLD = 0.5
 
 

@@ -2,5 +2,5 @@
 
 Requests and responses are v1's protobuf messages; refusals are part of the response
 (``request_status``), as in v1 (docs/v1-behaviour.md §9.2). If the v2 server does not answer,
-InferenceServerException of the client family is raised, and each front reports it in its way.
+the service raises InferenceServerException of the client family. Each front reports it differently.
 """

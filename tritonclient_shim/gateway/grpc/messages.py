@@ -1,7 +1,7 @@
 """v1's inference messages as gRPC carries them, without decoding or copying their tensors.
 
-A serialised message is a sequence of records, one for each field. So the tensors of a request are
-views on its bytes, and a response is a small message followed by one record for each tensor.
+A serialised message is a sequence of records, one for each field. The tensors of a request are
+views on its bytes. A response is a small message, followed by one record for each tensor.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from tritonclient_shim.service import status
 from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
-#: Bytes of the requests of one stream that have not been answered, before no more are read.
+#: The most bytes of unanswered requests on one stream. Further requests are not read meanwhile.
 MAX_UNREAD = 64 * 1024 * 1024
 #: Bytes that a request takes in this process beside its content, at most.
 _OVERHEAD = 4096

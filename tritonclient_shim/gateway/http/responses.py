@@ -165,7 +165,7 @@ def header_texts(header: api_pb2.InferResponseHeader) -> tuple[str, bytes]:
     """Return a response header as the value of NV-InferResponse, and as a body in text format.
 
     The texts have no ``data_type``: clients before 1.12 refuse text with a field that they do not
-    know, and later ones accept that it is missing.
+    know. Later clients do not need this field.
     """
     rest = api_pb2.InferResponseHeader()
     rest.CopyFrom(header)

@@ -349,8 +349,8 @@ class _BodyError(ServerError):
 async def _read_body(request: web.BaseRequest, largest: int, timeout: float) -> list[Buffer]:
     """Return the decompressed body, in the pieces that arrived.
 
-    Raise _BodyError before more than ``largest`` bytes are in memory, for a body that cannot be
-    read, and if nothing arrives for ``timeout`` seconds. Raise OSError if the client leaves.
+    Raise _BodyError before more than ``largest`` bytes are in memory. Raise it also for unreadable
+    bodies, and if nothing arrives for ``timeout`` seconds. Raise OSError if the client leaves.
     """
     size = request.content_length
     if size is not None and size > largest:

@@ -32,9 +32,9 @@ _NO_SLOT = (
 class Inferences:
     """Sends inference requests to one v2 server. It is made and used in one event loop.
 
-    A request counts towards ``max_in_flight`` from when it has arrived completely until the v2
-    server has answered it, or the time limit has passed. It does not count while its client sends
-    it, or receives the answer, however slowly.
+    A request counts towards ``max_in_flight`` from its complete arrival until the v2 server has
+    answered it, or the time limit has passed. It does not count while its client sends it, or
+    receives the answer, however slowly.
     """
 
     def __init__(

@@ -51,8 +51,8 @@ _HANGS = (
 class _GatewaySession(ServerSession):
     """A session whose server id may be an option; otherwise the server is asked when needed.
 
-    ``timeout`` is the number of seconds that the server has for each answer, and ``option`` the
-    gateway's option that changes it. A time limit of the settings goes before.
+    The server has ``timeout`` seconds for each answer; ``option`` is the gateway's option that
+    changes them. A time limit of the settings goes before.
     """
 
     def __init__(self, options: GatewayOptions, timeout: float, option: str):
