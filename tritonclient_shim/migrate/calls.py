@@ -1,4 +1,4 @@
-"""A call → what it results in, and which functions of the file it hands its arguments to."""
+"""A call → its results, and the functions of the file that get its arguments."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tritonclient_shim.migrate.values import (
 from tritonclient_shim.registry import BY_SYMBOL
 
 Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
-#: What makes a container, of the same elements as its argument or empty.
+#: Functions that return a container, empty or with the elements of their argument.
 _CONTAINERS = frozenset(
     ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "dict", "deque")
     + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue", "WeakValueDictionary")
 )
-#: Methods of containers that return a container of the same elements, or one of the elements.
+#: Methods of containers that return a container of these elements, or an element.
 _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
 _HANDING_BACK = frozenset({"closing", "enter_context", "copy", "deepcopy"})
@@ -53,8 +53,8 @@ _PROTOCOL = f"{API}.ProtocolType"
 _LATER = frozenset({"run_in_executor"})  # after another argument
 
 
-def made(value: Value, call: ast.Call | None = None) -> Values:
-    """Return what a class makes when it is called, by this call; nothing for other values."""
+def new_instances(value: Value, call: ast.Call | None = None) -> Values:
+    """Return the object that a call of a class creates; nothing for other values."""
     if isinstance(value, LocalClass):
         return frozenset({LocalInstance(value.node)})
     if isinstance(value, Symbol) and is_class(value.name):
@@ -77,13 +77,13 @@ def result(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
         return _of_symbol(function.name, call, evaluator)
     if isinstance(function, Partial):  # the call has only some of the arguments
         return _of_each(function.of, call, evaluator)
-    return made(function, call)
+    return new_instances(function, call)
 
 
 def _of_each(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
     """Return what a function can result in when another call, ``map``, calls it."""
     is_local = isinstance(function, (LocalFunction, Partial))
-    return result(function, call, evaluator) if is_local else made(function)
+    return result(function, call, evaluator) if is_local else new_instances(function)
 
 
 def _of_method(method: BoundMethod, call: ast.Call) -> Values:
@@ -122,7 +122,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Interpreter) -> Values:
     if last in _CONTAINERS and not call.args:
         return items([])
     if not call.args:
-        return made(Symbol(name), call)
+        return new_instances(Symbol(name), call)
     arguments = [evaluator.of(argument) for argument in call.args]
     if last in _CONTAINERS:
         return frozenset(
@@ -136,7 +136,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Interpreter) -> Values:
         return items([union(_of_each(argument, call, evaluator) for argument in arguments[0])])
     if last == "zip":
         return items([items([element(argument) for argument in arguments], range(len(arguments)))])
-    return made(Symbol(name), call)
+    return new_instances(Symbol(name), call)
 
 
 def same(call: ast.Call, evaluator: Interpreter) -> Values:

@@ -1,4 +1,4 @@
-"""The files that can have a legacy use, by their text alone: other files are not analysed."""
+"""Decide by its text if a file can have a legacy use. Other files are not analysed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class _FileText(NamedTuple):
 
 
 class Candidates:
-    """Decides by text which files to analyse, and reads each of their neighbours once."""
+    """A filter of files by their text. It reads each neighbour once."""
 
     def __init__(self) -> None:
         self._files: dict[str, _FileText] = {}
         self._folders: dict[str, bool] = {}
 
     def includes(self, path: str, text: bytes) -> bool:
-        """True if the file uses v1, or lies beside one that does and has what Python removed."""
+        """True if the file uses v1, or is beside such a file and uses what Python removed."""
         path = os.path.abspath(path)
         self._files[path] = _shown(path, text)
         if self._uses_v1(path):
@@ -39,7 +39,7 @@ class Candidates:
         return bool(_REMOVED.search(text)) and self._folder_uses_v1(os.path.dirname(path))
 
     def _uses_v1(self, path: str) -> bool:
-        """True if the file has a name of v1's, or if star imports bring such names in."""
+        """True if the file, or a file that it star-imports, has a name of v1."""
         pending, seen = [path], {path}
         while pending:
             file = self._file(pending.pop())

@@ -1,4 +1,4 @@
-"""The classes of a file: what their attributes are, and what they are derived from."""
+"""The classes of a file: their attributes and base classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROPERTIES = frozenset({"property", "cached_property"})
 
 
 class Classes:
-    """Looks up attributes of the classes of a file and of their objects."""
+    """A lookup of attributes of a file's classes and of their objects."""
 
     def __init__(self, evaluator: Interpreter) -> None:
         self._evaluator = evaluator

@@ -23,26 +23,26 @@ from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
 from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
-#: Methods with such names are taken for v1's, whatever object they are called on.
+#: Methods of these names count as v1's on any object.
 _UNMISTAKABLE = (
     *("get_server_status", "get_model_repository_index", "get_shared_memory_status"),
     *("cuda_register", "async_run", "async_run_with_cb", "get_async_run_results"),
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
     *("get_last_request_model_name", "get_last_request_model_version"),
 )
-#: Of these, what tritonclient's clients have, too.
+#: A method of these that tritonclient's clients have too.
 _OF_BOTH = "get_model_repository_index"
 _BY_METHOD = {
     symbol.rpartition(".")[2]: symbol
     for symbol in BY_SYMBOL
     if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
 }
-#: ``typeDict`` is reported, too, but not put back.
+#: ``typeDict`` is reported too. The ``run`` command does not restore it.
 _REMOVED_FROM_NUMPY = REMOVED_FROM_NUMPY | {"typeDict"}
 _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _EXCEPTION = f"{API}.InferenceServerException"
-#: Methods of v1's exception that no other one has.
+#: Methods that only v1's exception has.
 _OF_ERRORS = frozenset({"message", "server_id", "request_id"})
 
 

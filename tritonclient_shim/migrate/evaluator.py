@@ -1,7 +1,7 @@
 """Expressions of a file → what they can stand for.
 
 An abstract interpretation: each expression has a set of values, and what the parameters of a
-function can be is gathered from the calls in the file, until nothing new is found.
+function can be is collected from the calls in the file, until nothing changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DEPTH = 150  # of expressions that are looked up for one another
 
 
 class Evaluator:
-    """What the expressions of one file can stand for."""
+    """An evaluator of the expressions of a file."""
 
     def __init__(self, tree: ast.Module, imports: Imports) -> None:
         self.imports = imports
@@ -61,7 +61,7 @@ class Evaluator:
                 break
 
     def of(self, node: ast.AST) -> Values:
-        """Return everything that an expression can stand for; nothing if it is unknown."""
+        """Return the possible values of an expression; nothing if they are unknown."""
         if node in self._known:
             return self._known[node]
         rule = _RULES.get(type(node))
@@ -189,7 +189,7 @@ class Evaluator:
         values = self.of(node)
         if definition.kind is Kind.RAISED:
             kinds = element(values) | values
-            return union(calls.made(item) for item in kinds)
+            return union(calls.new_instances(item) for item in kinds)
         if definition.kind is Kind.ENTERED:
             return union(self._classes.entered(value) for value in values)
         return values

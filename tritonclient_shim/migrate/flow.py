@@ -13,8 +13,8 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     """Return the bindings that reach a use, by the order of statements.
 
-    The last one before it whose block also holds the use ends all earlier ones. A later one
-    reaches it in the next turn of a loop. Bindings in another function may come at any time.
+    The last binding before the use in a block around the use ends all earlier bindings. A later
+    binding reaches the use in the next turn of a loop. Bindings of another function may always do.
     """
     here = [binding for binding in bindings if binding.place.scope.frame is use.scope.frame]
     last = max(
@@ -46,7 +46,7 @@ def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
     return any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
 
 
-def _excluded(one: Path, other: Path) -> bool:
+def _excluded(path: Path, other: Path) -> bool:
     """True if two statements are in different branches of the same ``if``."""
-    fields = {id(node): name for node, name in one if isinstance(node, ast.If)}
+    fields = {id(node): name for node, name in path if isinstance(node, ast.If)}
     return any(fields.get(id(node), name) != name for node, name in other)

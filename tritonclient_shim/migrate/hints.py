@@ -29,7 +29,7 @@ def values(node: ast.AST, evaluator: Interpreter) -> Values:
         return values(node.left, evaluator) | values(node.right, evaluator)
     if isinstance(node, ast.Subscript):
         return _subscript(node, evaluator)
-    return union(calls.made(item) for item in evaluator.of(node))
+    return union(calls.new_instances(item) for item in evaluator.of(node))
 
 
 def _quoted(node: ast.Constant, evaluator: Interpreter) -> Values:

@@ -1,6 +1,6 @@
 """What the rules for expressions, calls, classes and annotations ask of the evaluator.
 
-The evaluator imports the rules, and they import only this, so that the imports go one way.
+The evaluator imports the rules. The rules import only this protocol, so no import is circular.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tritonclient_shim.migrate.values import LocalFunction, Value, Values
 
 
 class Interpreter(Protocol):
-    """Knows the scopes of one file, and what its expressions can stand for."""
+    """The evaluator of a file, as its rules see it."""
 
     scopes: Scopes
 
     def of(self, node: ast.AST) -> Values:
-        """Return everything that an expression can stand for; nothing if it is unknown."""
+        """Return the possible values of an expression; nothing if they are unknown."""
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""

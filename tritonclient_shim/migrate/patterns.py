@@ -50,7 +50,7 @@ def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mappi
 
 
 def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> bool:
-    """True if the argument shows the pattern. A value that nobody knows is not harmless."""
+    """True if the argument shows the pattern. An unknown value counts as showing the pattern."""
     if pattern.kind:
         return _KINDS[pattern.kind](value, evaluator)
     if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:

@@ -1,4 +1,4 @@
-"""Tells syntax errors of Python 2 source from others, by their message and their line."""
+"""Recognise syntax errors of Python 2 source by their message and their line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, BaseException)
 )
 _CODE = r"^[^'\"#]*"  # before any string or comment
-#: Python's message → the feature of Python 2 that it is about.
+#: Python's message → the feature of Python 2 behind it.
 _MESSAGES = {
     "Missing parentheses in call to 'print'": "a print statement",
     "Missing parentheses in call to 'exec'": "an exec statement",
     "inconsistent use of tabs and spaces": "tabs and spaces mixed in the indentation",
 }
-#: A pattern of the line → the feature, where Python's message is not so precise.
+#: A pattern of the line → the feature, if Python's message is less precise.
 _LINES = tuple(
     (re.compile(pattern.replace("_EXCEPTION_", rf"(?:{'|'.join(_EXCEPTIONS)})\b")), what)
     for pattern, what in (
@@ -112,6 +112,6 @@ def _values(nodes: list[ast.AST]) -> frozenset[str]:
 
 
 def _uses(body: list[ast.stmt], name: str) -> bool:
-    """True if the handler uses the name, as it uses an error but hardly ever a class."""
+    """True if the handler uses the name. Handlers use errors, and hardly ever classes."""
     inside = (node for statement in body for node in ast.walk(statement))
     return any(isinstance(node, ast.Name) and node.id == name for node in inside)

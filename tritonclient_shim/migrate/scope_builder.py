@@ -59,7 +59,7 @@ class Scopes(ast.NodeVisitor):
         return None
 
     def visit(self, node: ast.AST) -> None:
-        """Note where the node is, and visit it."""
+        """Record the place of a node, and visit it."""
         outer = self._place
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
             self._order += 1
@@ -112,11 +112,11 @@ class Scopes(ast.NodeVisitor):
             self._bind(target.id, definition, adds)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
-                if isinstance(part, ast.Starred):  # gets the rest: a container of the same
+                if isinstance(part, ast.Starred):  # gets the other elements, as a container
                     self._assign(part.value, definition)
                 else:
                     self._assign(part, replace(definition, steps=(*definition.steps, number)))
-        elif isinstance(target, ast.Starred):  # alone it is an error that compiling finds
+        elif isinstance(target, ast.Starred):  # compiling reports a target with only this
             self._assign(target.value, definition, adds)
         elif isinstance(target, ast.Attribute):
             binding = Binding(definition, self._place, self._place.order + 0.5, adds)

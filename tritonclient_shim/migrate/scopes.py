@@ -1,7 +1,7 @@
 """Syntax tree → its scopes, with every binding of every name.
 
-The standard library's ``symtable`` tells the scope of a name, but neither what binds the name nor
-the node of a table. Its tables differ between the supported Pythons.
+The standard library's ``symtable`` reports the scope of a name, but neither its bindings nor the
+node of a table. Its tables differ between the supported Pythons.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Definition:
-    """Where a binding has its value from.
+    """The origin of a binding's value.
 
     ``steps``: the elements taken in turn, None for any; ``wraps``: how many containers the name
     has around that.
@@ -90,7 +90,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A name or attribute gets a value. One that ``adds`` leaves earlier values in force."""
+    """A place where a name or attribute gets a value. ``adds``: it keeps earlier values."""
 
     definition: Definition
     place: Place

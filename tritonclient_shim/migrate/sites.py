@@ -1,4 +1,4 @@
-"""Parsed source → every place in it that stands for something of v1's."""
+"""Parsed source → its legacy uses."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def sites(source: ParsedSource, evaluator: Evaluator) -> list[Site]:
     """Return every legacy use in a source, in the order of a walk through its tree."""
     finder = _Finder(evaluator)
     finder.visit(source.tree)
-    return finder.found
+    return finder.uses
 
 
 class _Finder(ast.NodeVisitor):
-    """Visits a syntax tree and keeps each legacy use."""
+    """A visitor that collects the legacy uses of a syntax tree."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self.found: list[Site] = []
+        self.uses: list[Site] = []
         self._evaluator = evaluator
         self._imports = evaluator.imports
         self._unused: set[ast.expr] = set()  # calls whose value is not used
@@ -123,4 +123,4 @@ class _Finder(ast.NodeVisitor):
             self._add(node, "TS002")
 
     def _add(self, node: ast.AST, id: str, call: ast.Call | None = None) -> None:
-        self.found.append(Site(id, node, call))
+        self.uses.append(Site(id, node, call))

@@ -29,7 +29,7 @@ class ParsedSource:
 
     path: str
     tree: ast.Module
-    lines: tuple[str, ...]  # of the source that the tree was made of
+    lines: tuple[str, ...]  # of the parsed source
     async_lines: tuple[int, ...]
     cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
     numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
@@ -79,12 +79,12 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def read(path: str) -> ParsedSource:
-    """Return the file, parsed; Unreadable when it is missing or cannot be parsed."""
+    """Return the parsed file. Raise Unreadable if it is missing or cannot be parsed."""
     return parsed(path, content(path))
 
 
 def content(path: str) -> bytes:
-    """Return the bytes of a file; raise Unreadable if there are none."""
+    """Return the bytes of a file. Raise Unreadable if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -93,7 +93,7 @@ def content(path: str) -> bytes:
 
 
 def parsed(path: str, data: bytes) -> ParsedSource:
-    """Return what a file of this name has in it, parsed; Unreadable when it cannot be parsed."""
+    """Return the parsed content of a file. Raise Unreadable if it cannot be parsed."""
     try:
         with not_too_deep(path):
             if path.endswith(".ipynb"):

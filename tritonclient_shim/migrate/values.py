@@ -1,4 +1,4 @@
-"""What an expression in a scanned file can stand for."""
+"""The possible values of an expression in a scanned file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import FrozenSet, Hashable, Iterable, Union
 
 #: The class of an :class:`Instance` that is a shared-memory handle; v1 has no class for it.
 HANDLE = "shared-memory handle"
-#: The same for what stands for an asynchronous request, which v1 numbered.
+#: The class of an :class:`Instance` that is an asynchronous request. v1 numbered requests.
 REQUEST = "asynchronous request"
 STATUS = "status of a server"
-_DEPTH = 4  # of containers in each other; what lies deeper is not followed
+_DEPTH = 4  # of nested containers; deeper elements are ignored
 _LENGTH = 50  # longer containers keep no keys
 
 
@@ -76,7 +76,7 @@ class Items:
 
     @property
     def depth(self) -> int:
-        """Return how many containers lie in each other."""
+        """Return how deep containers are nested."""
         return 1 + max((item.depth for item in self.any if isinstance(item, Items)), default=0)
 
 

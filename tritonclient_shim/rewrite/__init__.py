@@ -1,4 +1,4 @@
-"""``migrate``: sources that use the retired client → sources that use tritonclient.
+"""``migrate``: rewrite sources that use the retired client for tritonclient.
 
-``cli/migrate.py`` imports this, and ``cli/scan.py``, which says what can be rewritten.
+``cli/migrate.py`` and ``cli/scan.py`` import this. ``scan`` reports which uses can be rewritten.
 """

@@ -13,11 +13,11 @@ from tritonclient_shim.rewrite.options import Refused
 #: The text of an argument, or a function that returns it when the changes are made.
 NewArgument = Union[str, Callable[[], str]]
 _KEYWORD = re.compile(r"\w+(?=\s*=)")
-_KEPT = re.compile(r"(?:\s|#.*\n)*,")  # between arguments there is a comma
+_KEPT = re.compile(r"(?:\s|#.*\n)*,")  # the comma between arguments
 
 
-def given(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
-    """Return the expression for each parameter; refuse a call if ``*`` or ``**`` hide any."""
+def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any."""
     hidden = any(isinstance(argument, ast.Starred) for argument in call.args)
     if hidden or any(keyword.arg is None for keyword in call.keywords):
         raise Refused("the arguments are in a list or dict made elsewhere")
@@ -42,10 +42,10 @@ def call_text(
     kept: Mapping[str, str] | None = None,
     after: Sequence[NewArgument] = (),
 ) -> str:
-    """Return a call of another function; of the arguments those stay whose parameters are kept.
+    """Return a call of another function, with the arguments of the kept parameters.
 
-    The format between arguments stays. ``kept``: parameter → what it is called now, '' for an
-    argument by position.
+    The format between arguments stays. ``kept``: parameter → its new name, '' for an argument by
+    position.
     """
     spans = edits.arguments(call)
     keywords = [keyword.arg or "" for keyword in call.keywords]
@@ -73,7 +73,7 @@ def _text(argument: NewArgument) -> str:
 
 
 def _renamed(text: str, has_keyword: bool, name: str) -> str:
-    """Return an argument by another name, or by position."""
+    """Return an argument by its new name, or by position."""
     if not has_keyword:
         return f"{name}={text}" if name else text
     return _KEYWORD.sub(name, text, count=1) if name else text.partition("=")[2].lstrip()

@@ -1,4 +1,4 @@
-"""A file that is being rewritten: what is known of it, and what it needs."""
+"""A file that is being rewritten: its analysis, its outcomes, and what it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tritonclient_shim.rewrite.flows import Flows, Group
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 
-#: Modules whose users have threads.
+#: Modules that run functions in threads.
 _THREADED = frozenset(
     ("threading", "concurrent", "multiprocessing", "asyncio", "socketserver", "http", "flask")
     + ("tornado", "bottle", "fastapi", "django", "falcon", "grpc")
@@ -24,7 +24,7 @@ _THREADED = frozenset(
 
 
 class Draft:
-    """The file, and what the rules have decided so far."""
+    """A file, and the decisions of the rules so far."""
 
     def __init__(
         self,
@@ -47,17 +47,17 @@ class Draft:
         self.object_class = ""  # of contexts whose uses do not see their models
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
-        self.keeps_shared_forms = False  # of outputs made elsewhere, for contexts that stay
-        self.protocol_class = False  # the file gets a class ProtocolType of its own
+        self.keeps_shared_forms = False  # of outputs outside calls, for contexts that stay
+        self.protocol_class = False  # the file gets the helper ProtocolType
         self._defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - self._defined
 
     @cached_property
     def errors_stay(self) -> bool:
-        """True if the file still reads the server or request of errors, which only v1 had."""
-        asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
-        return any(site.call is None or not self.options.unsafe for site in asked)
+        """True if the file still reads server or request ids of errors. Only v1 had them."""
+        readers = [site for site in self.sites if site.id in ("TS016", "TS017")]
+        return any(site.call is None or not self.options.unsafe for site in readers)
 
     @cached_property
     def has_threads(self) -> bool:
@@ -77,20 +77,20 @@ class Draft:
     # --- outcomes
 
     def note(self, node: ast.AST, state: State, what: str) -> None:
-        """Say what became of a site."""
+        """Record the outcome of a site."""
         self.outcomes[node] = SiteOutcome(state, what)
 
     @staticmethod
     def state(unsafe: str) -> State:
-        """Return the state of a use whose rewrite is unsafe for this reason, or safe for none."""
+        """Return UNSAFE if there is a reason, else SAFE."""
         return State.UNSAFE if unsafe else State.SAFE
 
     def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
-        """Leave a site to its author, with a comment in the file or without."""
+        """Record that a site is left to the author, unless it has an outcome already."""
         self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
 
     def outcome(self, site: Site) -> SiteOutcome | None:
-        """Return what became of a site, if a rule has decided."""
+        """Return the outcome of a site; None if no rule has decided."""
         for node in (site.node, site.call):
             if node is not None and node in self.outcomes:
                 return self.outcomes[node]
@@ -121,13 +121,13 @@ class Draft:
         return literal
 
     def bindings(self, node: ast.Name) -> list[Binding]:
-        """Return everything that binds the variable."""
+        """Return the bindings of a variable."""
         place = self.evaluator.scopes.places.get(node)
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
 
     def tried(self, node: ast.AST) -> ast.Try | None:
-        """Return the ``try`` with handlers in whose body a node is, within its function."""
+        """Return the ``try`` with handlers around a node, within its function."""
         while node in self.flows.parents:
             parent = self.flows.parents[node]
             if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
@@ -138,7 +138,7 @@ class Draft:
         return None
 
     def is_tried(self, node: ast.AST) -> bool:
-        """True if the file may wait for an error here: in a try, or in a function of its own."""
+        """True if the file may catch an error of a node: in a ``try``, or around its function."""
         if self.tried(node):
             return True
         frame = self.evaluator.scopes.places[node].scope.frame
@@ -153,7 +153,7 @@ class Draft:
         return isinstance(node, ast.JoinedStr)
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
-        """Return what is around each place where a variable of this name is read."""
+        """Return the parent of each node that reads a variable of this name."""
         nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
         return [
             self.flows.parents[node]
@@ -162,7 +162,7 @@ class Draft:
         ]
 
     def around_result(self, call: ast.Call) -> list[ast.AST]:
-        """Return what is around a call, or around each read of the variable that has its result."""
+        """Return the parent of a call, or of each read of the variable with its result."""
         parent = self.flows.parents[call]
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
             return self.reads(parent.targets[0])
@@ -171,11 +171,11 @@ class Draft:
     # --- changes
 
     def replace(self, node: ast.AST, text: str) -> None:
-        """Put another expression in the place of one."""
+        """Replace an expression by a text."""
         self.edits.change(node, lambda old: text)
 
     def change(self, node: ast.AST, change: Change) -> None:
-        """Replace a node by what a function makes of its text."""
+        """Replace a node by what a function returns for its text."""
         self.edits.change(node, change)
 
     def new(self, node: ast.AST) -> str:
@@ -183,26 +183,26 @@ class Draft:
         return self.edits.new(node)
 
     def called(self, helper: str) -> str:
-        """Return the name of a helper in the file, which may have something of its name already."""
+        """Return the name of a helper in the file. Add ``_`` if the file uses the name."""
         return f"{helper}_" if helper in self._names else helper
 
     def free(self, name: str) -> None:
-        """Say that the file binds a name no more, so that a function of the file can have it."""
+        """Record that the file no longer binds a name, so that a helper can have it."""
         self._names.discard(name)
 
     def primary(self, node: ast.AST) -> str:
-        """Return the new text of an expression, such that an attribute can follow."""
+        """Return the new text of an expression, in brackets if no attribute could follow."""
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
         return self.new(node) if is_primary else f"({self.new(node)})"
 
     def need(self, *helpers: str) -> None:
-        """Have functions put into the file."""
+        """Add helpers to those that the file imports."""
         self.helpers.update(helpers)
 
 
 def _emitted(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that an earlier migration has imported from the module of helpers."""
+    """Yield the names that a statement imports from the module of helpers."""
     if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
         yield from (name.asname or name.name for name in statement.names)
 

@@ -1,4 +1,4 @@
-"""Changes of a source: gathered first, made at once. Everything else stays as it is written."""
+"""Changes of a source: collected first, then applied together. All other text stays."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from itertools import accumulate
 from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
 
 Span = Tuple[int, int]  # offsets in the text
-#: Text of a node, with the changes in it made → its new text.
+#: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
 _PREFIXES = "fFrR"
 _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
 
 
 class Edits:
-    """What is to change: nodes, lines before and after statements, comments above them.
+    """Planned changes: nodes, lines before and after statements, comments above them.
 
-    ``cells``: the source of each code cell of a notebook, or of a file as the only one.
+    ``cells``: the source of each code cell of a notebook, or the source of a file.
     """
 
     def __init__(self, cells: Sequence[str], parents: Mapping[ast.AST, ast.AST]) -> None:
@@ -41,19 +41,19 @@ class Edits:
         return any((self._changes, self._removed, self.before, self.after, self.comments))
 
     def change(self, node: ast.AST, change: Change) -> None:
-        """Replace a node by what a function makes of its text."""
+        """Replace a node by what a function returns for its text."""
         quotes = self._quotes_around(node)
         self._changes[self.span(node)].append(lambda old: _with_other_quotes(change(old), quotes))
 
     def remove(self, node: ast.stmt) -> None:
-        """Remove a statement; where others share its line, ``pass`` takes its place."""
+        """Remove a statement. If other statements share its line, replace it by ``pass``."""
         if self.has_lines(node):
             self._removed.add(node)
         else:
             self.change(node, lambda old: "pass")
 
     def add_after(self, node: ast.stmt, line: str) -> None:
-        """Put a line after a statement; where others share its line, the line comes after ``;``."""
+        """Add a line after a statement. If other statements share its line, add it after ``;``."""
         if self.has_lines(node):
             self.after[node].append(line)
         else:
@@ -187,7 +187,7 @@ class Edits:
         return text
 
     def _lines(self) -> dict[Span, str]:
-        """Return the lines that come before, after or in the place of statements."""
+        """Return the lines before, after and instead of statements."""
         lines: dict[Span, str] = {}
         for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
             first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
@@ -210,11 +210,11 @@ class Edits:
         return [indent + line for text in texts for line in text.split("\n")]
 
     def _missing(self, node: ast.stmt, start: int) -> list[str]:
-        """Return the comments of a statement that are not above it already."""
-        there, above = set(), self._text[:start].splitlines()
+        """Return the comments of a statement that it lacks so far."""
+        present, above = set(), self._text[:start].splitlines()
         while above and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
-            there.add(above.pop().strip())
-        return [text for text in dict.fromkeys(self.comments.get(node, ())) if text not in there]
+            present.add(above.pop().strip())
+        return [text for text in dict.fromkeys(self.comments.get(node, ())) if text not in present]
 
     def _filling(self, node: ast.stmt) -> list[str]:
         """Return ``pass`` for the first statement of a block that loses all its statements."""
@@ -252,13 +252,13 @@ def _is_in(inner: Span, outer: Span) -> bool:
 
 
 def _with_other_quotes(text: str, quotes: str) -> str:
-    """Return the text with the other kind of quotes, if it has none of them."""
+    """Return the text with the other kind of quotes, unless it contains them."""
     other = {'"': "'", "'": '"'}.get(quotes, "")
     return text if not quotes or other in text else text.replace(quotes, other)
 
 
 def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
-    """Return a part of a text with other parts put in. Parts inside of others do not count."""
+    """Return a part of a text with its replacements. Ignore replacements inside of others."""
     text, at = "", span[0]
     for start, end in sorted(parts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
         if start >= at:

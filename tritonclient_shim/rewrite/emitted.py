@@ -1,4 +1,4 @@
-"""The module that is written beside migrated files: the parts of ``helpers`` that they import."""
+"""Write the module beside migrated files: the parts of ``helpers`` that they import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tritonclient_shim.migrate.sources import Unreadable
 #: Name of the module. Files import their functions from it.
 MODULE = "triton_helpers"
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
-#: The sources, such that each one follows those whose names it reads.
+#: The sources. Each source follows the sources whose names it reads.
 _SOURCES = ("clients", "requests", "memory", "asynchronous", "models", "status", "stub")
 _DOCSTRING = '"""Calls of the retired API\'s shape, on the clients of tritonclient.\n\n'
 _OTHERS = ("grpc", "google", "numpy", "tritonclient")
@@ -20,7 +20,7 @@ _MARK = "`tritonclient-shim migrate` wrote this file"
 
 
 class _Part(NamedTuple):
-    """A statement of a source with the comments above it: the names it binds and reads."""
+    """A statement with the comments above it, and the names that it binds and reads."""
 
     text: str
     is_block: bool

@@ -1,4 +1,4 @@
-"""The bytes of a source → its migrated bytes, as far as the rules go, and what was done."""
+"""Migrate the bytes of a source, and report the outcome of each use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tritonclient_shim.usage.rows import UsageRow, relative
 
 _NO_RULE = "no rule rewrites it"
 _STUB = "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub"
-#: Ids of imports, which are decided once everything else is rewritten.
+#: Ids of imports. They are decided after everything else.
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
@@ -43,14 +43,14 @@ _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
 @dataclass(frozen=True)
 class Migrated:
-    """A file before and after, and each of its uses with what became of it."""
+    """A file before and after migration, and its uses with their outcomes."""
 
     path: str
     before: bytes
     after: bytes
     uses: _Uses
-    helpers: frozenset[str] = frozenset()  # what the file imports from the module beside it
-    is_new: bool = False  # the module itself, which no one asked to migrate
+    helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
+    is_new: bool = False  # the module of helpers, not a file of the user
 
     @property
     def changed(self) -> bool:
@@ -68,7 +68,7 @@ def migrate(
 ) -> Migrated:
     """Rewrite a file. Raise Unreadable if it cannot be parsed.
 
-    ``texts``: absolute path → the new text of a file that is to be written.
+    ``texts``: absolute path → the new text of a file.
     """
     source = sources.parsed(path, data)
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
@@ -85,7 +85,7 @@ def migrate(
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
-    """Return the modules that migrated files import their functions from, as far as they change."""
+    """Return the changed modules of helpers that migrated files import."""
     wanted: dict[str, set[str]] = {}
     for element in done:
         if element.helpers:
@@ -96,7 +96,7 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
 
 
 def scan(source: ParsedSource) -> list[UsageRow]:
-    """Return every legacy use, each once per line, and if ``migrate --unsafe`` rewrites it."""
+    """Return every legacy use, once per line. Mark those that ``migrate --unsafe`` rewrites."""
     whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
     uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
     return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
@@ -105,7 +105,7 @@ def scan(source: ParsedSource) -> list[UsageRow]:
 def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
 ) -> tuple[list[str], _Uses, frozenset[str]]:
-    """Rewrite the cells of a notebook, or the one of a file."""
+    """Rewrite the cells of a notebook, or the source of a file."""
     draft = Draft(source, old, options, beside)
     if not draft.sites:
         return old, _uses(source, {}), frozenset()
@@ -119,7 +119,7 @@ def _cells(
 
 
 def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
-    """Rewrite everything but the imports. Return what becomes of each use."""
+    """Rewrite everything but the imports. Return the outcome of each use."""
     groups.rewrite(draft)
     stub.rewrite(draft)
     _loose(draft)
@@ -137,7 +137,7 @@ def _outcome(site: Site, draft: Draft) -> SiteOutcome:
 
 
 def _loose(draft: Draft) -> None:
-    """Rewrite what hangs on no object: exceptions, constants, leftovers of NumPy and Python."""
+    """Rewrite uses without an object: exceptions, constants, leftovers of NumPy and Python."""
     for site in draft.sites:
         rule = LOOSE.get(site.id)
         if rule is None or draft.outcome(site):
@@ -153,20 +153,20 @@ def _loose(draft: Draft) -> None:
 
 
 def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
-    """Write above each place that stays old what is to be done."""
+    """Add a comment with work to do above each statement with a use that stays."""
     ids: dict[tuple[ast.stmt, str], list[str]] = {}
     for site, outcome in outcomes.items():
         if outcome.state is State.TODO and outcome.comment:
             same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
             same += [site.id] if site.id not in same else []
     for (statement, what), own in ids.items():
-        reason = re.sub(r" in line \d+", "", what)  # the lines of the file will be others
+        reason = re.sub(r" in line \d+", "", what)  # line numbers change
         text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[own[0]].guide})"
         draft.edits.comments[statement].append(text)
 
 
 def _with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict[Site, SiteOutcome]:
-    """Return the outcomes, with the imports that the rewritten file still has as not done."""
+    """Return the outcomes. Imports that the rewritten file still has become TODO."""
     stays = SiteOutcome(State.TODO, "stays for the uses that stay")
     return {
         site: stays
@@ -180,7 +180,7 @@ def _with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
-    """Return a row for each line and id, with the worst of what became of it there."""
+    """Return a row for each line and id, with its worst outcome."""
     places: dict[tuple[int, str], int] = {}
     worst: dict[tuple[int, str], SiteOutcome] = {}
     order = list(State)

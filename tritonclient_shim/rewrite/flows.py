@@ -1,4 +1,4 @@
-"""Which objects of v1's the same code uses: they are rewritten together or not at all."""
+"""Group v1's objects by the code that uses them. A group is rewritten as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CONTEXTS = tuple(
 #: Methods that close a context.
 CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
-#: Calls that hand on what they are given, or forget it.
+#: Calls that pass their arguments on, or ignore them.
 _HARMLESS = frozenset(
     ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed", "sorted")
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
@@ -56,7 +56,7 @@ _CARRYING = (
 
 @dataclass(eq=False)
 class Group:
-    """Objects that the same expressions can stand for."""
+    """Objects that share expressions, so that all are rewritten or none."""
 
     kind: str
     creations: set[ast.Call] = field(default_factory=set)
@@ -66,7 +66,7 @@ class Group:
 
 
 class Flows:
-    """The groups of a file, by the calls that make their objects."""
+    """The groups of a file, by the calls that create their objects."""
 
     def __init__(self, tree: ast.Module, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -74,7 +74,7 @@ class Flows:
         for node in ast.walk(tree):
             self.parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
         self._of: dict[tuple[str, ast.Call], Group] = {}
-        self.unknown: list[tuple[str, ast.AST]] = []  # objects whose making is not known
+        self.unknown: list[tuple[str, ast.AST]] = []  # objects of unknown origin
         self._called = {
             value.node
             for call in evaluator.scopes.calls
@@ -92,7 +92,7 @@ class Flows:
         return list(dict.fromkeys(self._of.values()))
 
     def group(self, kind: str, creation: ast.Call) -> Group | None:
-        """Return the group of what a call makes."""
+        """Return the group of the object that a call creates."""
         return self._of.get((kind, creation))
 
     def of(self, node: ast.AST, kinds: frozenset[str] = _FOLLOWED) -> list[Group]:
@@ -160,7 +160,7 @@ class Flows:
                 group.escapes.append((node, reason))
 
     def _escape(self, node: ast.expr, parent: ast.AST) -> str:
-        """Return why the further way of an object is unknown; '' if it is known."""
+        """Return why the next use of an object is unknown; '' if it is known."""
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         if isinstance(parent, ast.Call):
@@ -200,7 +200,7 @@ class Flows:
 
 
 def _called(node: ast.AST) -> str:
-    """Return the last name of what a call calls; '' for another node."""
+    """Return the name of the function or method that a call calls; '' for another node."""
     function = node.func if isinstance(node, ast.Call) else None
     return str(getattr(function, "attr", getattr(function, "id", "")))
 

@@ -52,13 +52,13 @@ class _Stays(Exception):
 
 
 def rewrite(draft: Draft) -> None:
-    """Rewrite every group of contexts that can be, and the constants that belong to them."""
+    """Rewrite every group of contexts that can be rewritten, and its constants."""
     groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
     draft.protocol_class = needs_class(draft)
     draft.object_class = object_class(draft)
     planned, memory, lost = _planned(draft, groups)
     if not _memory_fits(draft, groups, planned, memory):
-        draft.memory = False  # all of it stays, with the contexts that take it
+        draft.memory = False  # shared memory stays, with the contexts that use it
         draft.outcomes.clear()
         planned, memory, lost = _planned(draft, groups)
     whole = len(planned) == len(groups) and not lost
@@ -78,7 +78,7 @@ def rewrite(draft: Draft) -> None:
 def _planned(
     draft: Draft, groups: list[Group]
 ) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
-    """Return what can be done with groups, with shared memory, and the classes of lost contexts."""
+    """Return plans for groups and for shared memory, and the classes of lost contexts."""
     draft.objects.clear()
     lost = _lost(draft)
     planned: dict[Group, Plans] = {}
@@ -90,7 +90,7 @@ def _planned(
         except _Stays as stays:
             _leave(group, stays, draft)
     if draft.every_object and len(draft.objects) < sum(group.kind == INFER for group in groups):
-        draft.every_object = False  # the class that they are derived from stays
+        draft.every_object = False  # their base class stays
         stayed = next(group for group in groups if group.kind == INFER and group not in planned)
         lost[INFER] = next(iter(stayed.creations))
         for node, outcome in list(draft.outcomes.items()):
@@ -125,7 +125,7 @@ def _place_classes(draft: Draft) -> None:
 
 
 def _why(node: ast.AST, draft: Draft) -> str:
-    """Return why the contexts of a class stay, as the node of one of them says."""
+    """Return why the contexts of a class stay: the outcome of a node."""
     known = draft.outcomes.get(node)
     return known.what if known else "where this context was made is not known"
 
@@ -133,7 +133,7 @@ def _why(node: ast.AST, draft: Draft) -> str:
 def _memory_fits(
     draft: Draft, groups: list[Group], planned: dict[Group, Plans], memory: Plans
 ) -> bool:
-    """True if all that has to do with regions of shared memory can be rewritten."""
+    """True if every use of shared memory can be rewritten."""
     if len(memory) < sum(site.id in MEMORY for site in draft.sites):
         return False
     stay = {id(call) for group in groups if group not in planned for call in group.calls}
@@ -149,9 +149,8 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
     known = {id(call) for group in draft.flows.groups for call in group.calls}
     draft.every_object = False
     for site in draft.sites:
-        if (
-            site.id in ("TS016", "TS017") and draft.errors_stay
-        ):  # the errors have to stay v1's, and so what raises them
+        # if errors stay v1's, the contexts that raise them stay
+        if site.id in ("TS016", "TS017") and draft.errors_stay:
             draft.todo(site.whole, "errors of tritonclient do not tell it")
             return dict.fromkeys(CONTEXTS, site.whole)
         symbol = ENTRIES[site.id].symbol
@@ -179,7 +178,7 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
 
 
 def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
-    """Count a method with the contexts of its class, where the file makes them in one place."""
+    """Add a call to the only group of its class. True if that is possible."""
     groups = [group for group in draft.flows.groups if group.kind == owner]
     if site.call is None or not isinstance(site.call.func, ast.Attribute):
         return False
@@ -192,7 +191,7 @@ def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
 
 
 def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
-    """Note that a group stays: why at the place itself, and where that is at the others."""
+    """Record that a group stays: the reason at its node, a reference at other uses."""
     calls = {*group.creations, *group.calls}
     inside = {id(node) for call in calls for node in ast.walk(call)}
     draft.todo(stays.node, str(stays), stays.comment)
@@ -206,7 +205,7 @@ def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
 def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
     """Return plans for formats, flags and protocols outside of the calls of groups.
 
-    Where contexts stay the formats stay, too; flags and protocols are the same numbers for both.
+    If contexts stay, formats stay. Flags and protocols have equal numbers in v1 and v2.
     """
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
@@ -226,14 +225,14 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
 
 
 class _Planner:
-    """Plans what becomes of a group."""
+    """A planner for the rewrite of a group."""
 
     def __init__(self, draft: Draft, group: Group) -> None:
         self._draft, self._group = draft, group
         self._carried: Carried | None = None
 
     def plans(self) -> Plans:
-        """Return what is to be done at each node."""
+        """Return the plans for the nodes of the group."""
         group, draft = self._group, self._draft
         if group.kind == INFER and draft.every_object:
             return self._objects(_DERIVED)
@@ -245,7 +244,7 @@ class _Planner:
             return self._objects(_ESCAPES)
 
     def _clients(self) -> Plans:
-        """Return plans for clients, which the requests get with the model's name."""
+        """Return plans for clients. Requests get the client and the model's name."""
         group, draft = self._group, self._draft
         taken = [(node, "its method is handed on") for node in group.taken]
         taken = [pair for pair in taken if pair[0].attr not in CLOSING]

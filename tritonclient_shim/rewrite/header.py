@@ -184,7 +184,7 @@ class FileHeader:
         return lines
 
     def _functions_of_star(self) -> set[str]:
-        """Return functions that only the star import bound, and that are among the helpers."""
+        """Return the helpers whose names only the star import bound."""
         return self._star_names() & {"iteritems", "itervalues", "iterkeys"}
 
     def _star_names(self) -> set[str]:
@@ -209,14 +209,14 @@ class FileHeader:
             self._draft.replace(node, _text_of(node, kept))
 
     def _place(self) -> None:
-        """Put the imports that are missing, and the functions, below the imports."""
+        """Add missing imports, and the import of helpers, below the imports."""
         body = self._draft.source.tree.body
-        there = {
+        present = {
             _text_of(statement, statement.names)
             for statement in body
             if isinstance(statement, _IMPORT)
         }
-        lines = sorted(self._needed - there, key=_order)
+        lines = sorted(self._needed - present, key=_order)
         edits = self._draft.edits
         imports = _leading(body, {site.node for site in self._draft.sites})
         anchor = self._anchor or (edits.statement(imports[-1]) if imports else None)
@@ -249,7 +249,7 @@ def _leading(body: list[ast.stmt], uses: set[ast.AST]) -> list[ast.stmt]:
 
 
 def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
-    """Return an import of some of its names, as text."""
+    """Return the text of an import of some of its names."""
     parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
     start = (
         f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""

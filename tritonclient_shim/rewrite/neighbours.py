@@ -1,4 +1,4 @@
-"""The other files of a program: who imports whom, and the names that importers take."""
+"""The other files of a program: their imports, and the names that they use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _IMPORTS = re.compile(
 
 
 class Neighbours:
-    """The files beside one, with the text of those that have been migrated already.
+    """The files beside a file, with the new text of migrated files.
 
-    ``texts``: path → text that will take the place of what is on disk.
+    ``texts``: path → text that will replace the file on disk.
     """
 
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
@@ -39,7 +39,7 @@ class Neighbours:
 
     @property
     def linked(self) -> bool:
-        """True if the file imports another one of its program, or is imported."""
+        """True if the file imports another file of its program, or is imported."""
         stems = {_stem(other) for other in self._others}
         return bool(stems & imported(self._own)) or any(True for _ in self._importers())
 
@@ -53,7 +53,7 @@ class Neighbours:
 
 
 def importers_first(paths: list[str]) -> list[str]:
-    """Sort files so that each one comes after those that import it."""
+    """Sort files so that each file comes after its importers."""
     importers: dict[str, list[str]] = {}
     for path in paths:
         for stem in sorted(imported(_text(path, {}))):
@@ -85,7 +85,7 @@ def imported(text: bytes) -> set[str]:
 
 
 def _beside(path: str) -> list[str]:
-    """Return the sources in the folder of a file, and above it where that folder is a package."""
+    """Return the sources in a file's folder, and in the parent folder of a package."""
     folder = os.path.dirname(os.path.abspath(path))
     folders = [folder]
     if os.path.exists(os.path.join(folder, "__init__.py")):
@@ -95,7 +95,7 @@ def _beside(path: str) -> list[str]:
 
 
 def _stem(path: str) -> str:
-    """Return the name that other files import a file by."""
+    """Return the name of a file in imports."""
     folder, name = os.path.split(os.path.abspath(path))
     stem = os.path.splitext(name)[0]
     return os.path.basename(folder) if stem == "__init__" else stem
@@ -136,6 +136,6 @@ def _free_names(path: str, text: bytes) -> set[str]:
 
 
 def _is_library(module: str) -> bool:
-    """True for a module of v1, of tritonclient or of NumPy, as opposed to one of the program."""
+    """True for a module of v1, of tritonclient or of NumPy, not of the program."""
     known = ("tensorrtserver", "tritonclient", "numpy", "future", "functools", "ctypes", "google")
     return module.partition(".")[0] in (*known, MODULE)

@@ -1,4 +1,4 @@
-"""Notebooks: the source of each code cell apart, everything else as it is."""
+"""Rewrite the code cells of notebooks. Everything else stays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Notebook:
         self._hidden: dict[str, str] = {}
 
     def sources(self) -> list[str]:
-        """Return the Python of each code cell. IPython's lines have a mark instead."""
+        """Return the Python of each code cell, with marks instead of IPython's lines."""
         return [self._python("".join(cell.get("source", ()))) for cell in self._cells]
 
     def _python(self, source: str) -> str:

@@ -1,4 +1,4 @@
-"""What a migration was asked for, and what it did at a place."""
+"""Options of a migration, and outcomes of its rules."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Mapping
 
 @dataclass(frozen=True)
 class MigrateOptions:
-    """``to``: the protocol that takes the place of one chosen at run time; '' keeps the choice.
+    """Options of a migration.
 
+    ``to``: the protocol that replaces a choice at run time; '' keeps the choice.
     ``select``: the ids whose uses are rewritten; empty for all.
     ``configs``: name of a model → its configuration, as the server sends it over HTTP.
     """
@@ -26,7 +27,7 @@ class MigrateOptions:
 
 
 class State(Enum):
-    """What became of a legacy use."""
+    """The outcome of a legacy use."""
 
     SAFE = "rewritten"
     UNSAFE = "rewritten, unsafe"
@@ -35,9 +36,9 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class SiteOutcome:
-    """What became of a legacy use, and how or why in one sentence.
+    """The outcome of a legacy use, with the change or the reason.
 
-    ``comment``: whether the file is to say so, too: where the author has something to do.
+    ``comment``: True if the file gets a comment, because the author has work to do.
     """
 
     state: State
@@ -54,9 +55,9 @@ NOT_SELECTED = "--select has other ids"
 
 
 class Refused(Exception):
-    """A rule cannot rewrite a place; the text says why.
+    """A rule cannot rewrite a use. The text is the reason.
 
-    ``by_option``: an option would have it rewritten.
+    ``by_option``: True if an option allows the rewrite.
     """
 
     def __init__(self, reason: str, by_option: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Whether an expression means the same where a context is made and where it is used."""
+"""Decide if an expression has equal values at the creation and at the use of a context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
-    """True if an expression can be repeated at a use of the context that it is an argument of."""
+    """True if an argument of a context can be repeated at a use of the context."""
     parts = [element for element in ast.walk(node) if isinstance(element, ast.expr)]
     known = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
     if not all(isinstance(node, known) or _is_element(node) for node in parts):
@@ -31,23 +31,25 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
 
 
 def _is_element(node: ast.expr) -> bool:
-    """True if an expression is an element by its number, as of a tuple."""
+    """True if an expression is an element by its index, as of a tuple."""
     index = hints.index(node) if isinstance(node, ast.Subscript) else None
     return isinstance(index, ast.Constant) and isinstance(index.value, int)
 
 
 def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
     places = draft.evaluator.scopes.places
-    here, there = places[node], places[use]
-    owner = here.scope.owner(node.id)
-    if there.scope.owner(node.id) is not owner:
+    at_node, at_use = places[node], places[use]
+    owner = at_node.scope.owner(node.id)
+    if at_use.scope.owner(node.id) is not owner:
         return False
     if owner is None:
         return True  # a builtin, or bound by a star import
     bindings = owner.bindings[node.id]
     if len(bindings) > 1:
-        one, other = (set(filter(_counts, reaching(bindings, at))) for at in (here, there))
-        if one != other:
+        values, values_at_use = (
+            set(filter(_counts, reaching(bindings, at))) for at in (at_node, at_use)
+        )
+        if values != values_at_use:
             return False
     return not any(map(_is_of_a_loop, bindings))
 
@@ -79,7 +81,7 @@ def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
 
 
 def _self(use: ast.AST, evaluator: Evaluator) -> str:
-    """Return what the method around a node calls its object."""
+    """Return the name of the first parameter of the method around a node."""
     scope = evaluator.scopes.places[use].scope
     while scope.parent and not isinstance(scope.parent.node, ast.ClassDef):
         scope = scope.parent
@@ -88,6 +90,6 @@ def _self(use: ast.AST, evaluator: Evaluator) -> str:
 
 
 def _counts(binding: Binding) -> bool:
-    """True if a binding gives a value: ``FLAGS = None`` at the top of a file does not."""
+    """True if a binding has a value other than None, unlike ``FLAGS = None``."""
     node = binding.definition.node
     return not (isinstance(node, ast.Constant) and node.value is None)

@@ -12,7 +12,7 @@ from typing import Iterable, Mapping
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.values import Symbol
-from tritonclient_shim.rewrite.calls import call_text, given
+from tritonclient_shim.rewrite.calls import call_arguments, call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.infer import check_forms
@@ -29,9 +29,9 @@ _NO_HEADERS: tuple[object, ...] = (None, "", [], ())
 
 
 def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
-    """Return the client that takes the place of a context."""
+    """Return the plan for a client instead of a context."""
     names = PARAMETERS[id]
-    arguments = given(names, call)
+    arguments = call_arguments(names, call)
     if "url" not in arguments or "protocol" not in arguments:
         raise Refused("expected a url and a protocol")
     protocol = protocol_of(arguments["protocol"], draft)
@@ -47,7 +47,7 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
 
 
 def _gone(argument: ast.expr, draft: Draft) -> None:
-    """Note that a left out argument takes with it what no rule rewrites in it."""
+    """Record uses to do inside a removed argument as gone."""
     inside = set(ast.walk(argument))
     for site in draft.sites:
         outcome = draft.outcome(site) if site.node in inside else None
@@ -63,7 +63,7 @@ def _change(
     draft: Draft,
     carried: Carried | None,
 ) -> None:
-    """Put a client in the place of a context."""
+    """Replace a context by a client."""
     url, headers, after = arguments["url"], arguments.get("http_headers"), []
     known = str(url.value) if isinstance(url, ast.Constant) else ""
     scheme = next((item for item in _SCHEMES if known.startswith(item)), "")
@@ -98,7 +98,7 @@ def _change(
 
 
 def model_object(call: ast.Call, draft: Draft) -> Plan:
-    """Return the object that takes the place of a context whose uses do not see its model."""
+    """Return the plan for an object instead of a context."""
     names = PARAMETERS["TS050"]
     expressions = arguments(names, call)
     url, chosen = expressions.get("url"), expressions.get("protocol")
@@ -121,7 +121,7 @@ def model_object(call: ast.Call, draft: Draft) -> Plan:
 
 
 def place_class(node: ast.AST, draft: Draft) -> None:
-    """Put the class of the objects in the place of v1's, or of its method."""
+    """Replace v1's class, or its method, by the class of the objects."""
     while isinstance(node, ast.Attribute) and INFER not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
@@ -130,7 +130,7 @@ def place_class(node: ast.AST, draft: Draft) -> None:
 
 
 def of_object(call: ast.Call, draft: Draft) -> Plan:
-    """Leave a call of a method as it is."""
+    """Return a plan that leaves a call of a method as it is."""
     name = getattr(call.func, "attr", "")
     if name.startswith("__") and name not in ("__enter__", "__exit__"):
         raise Refused(f"no object has a method {name}")
@@ -150,7 +150,7 @@ def _arguments(id: str, call: ast.Call) -> Iterable[tuple[str, ast.expr]]:
 def _check_model(
     call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
 ) -> None:
-    """Ask for the model where an error is expected: the constructor of a context did so."""
+    """Check the model if the file may catch an error: the constructor of v1 raised it."""
     if carried is None:
         return
     parent, name = draft.flows.parents[call], draft.text(arguments["model_name"])

@@ -10,7 +10,7 @@ import ast
 from typing import Any, Mapping, Sequence
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import NewArgument, call_text, given, owner
+from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import Rule
@@ -25,7 +25,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """Return a synchronous request."""
     assert carried is not None
     names = PARAMETERS["TS051"]
-    arguments = given(names, call)
+    arguments = call_arguments(names, call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("expected inputs and outputs")
     patterns = {site.id for site in draft.sites if site.call is call}
@@ -57,7 +57,7 @@ def _has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft
 
 
 def check_forms(outputs: ast.expr, draft: Draft) -> None:
-    """Refuse outputs that may be asked for as CLASS, in a file where a use of CLASS stays."""
+    """Raise Refused for outputs that may be CLASS, if a use of CLASS stays."""
     classes = any(site.id == "TS063" for site in draft.sites)
     forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
     if classes and not draft.options.unsafe and not all(map(_is_form, forms)):
@@ -65,7 +65,7 @@ def check_forms(outputs: ast.expr, draft: Draft) -> None:
 
 
 def _check_batch(arguments: Mapping[str, ast.expr], draft: Draft) -> None:
-    """Refuse a batch size that v1 refused: a request has the batch size of its inputs now."""
+    """Raise Refused for a batch size that v1 refused. The inputs decide it now."""
     inputs, size = arguments["inputs"], draft.constant(arguments.get("batch_size", ast.Constant(1)))
     rows = inputs.values if isinstance(inputs, ast.Dict) else []
     lengths = {
@@ -79,14 +79,14 @@ def _check_batch(arguments: Mapping[str, ast.expr], draft: Draft) -> None:
 
 
 def _is_form(node: ast.expr) -> bool:
-    """True if an output's form is written out, such that the rule for it decides."""
+    """True if an output's format is literal, so that its own rule decides."""
     if isinstance(node, ast.Tuple) and node.elts:
         node = node.elts[0]
     return isinstance(node, ast.Attribute) and node.attr in ("RAW", "CLASS")
 
 
 def _module(carried: Carried, draft: Draft) -> str:
-    arguments = (given(PARAMETERS["TS050"], call) for call in carried.group.creations)
+    arguments = (call_arguments(PARAMETERS["TS050"], call) for call in carried.group.creations)
     return one_protocol(arguments, draft)
 
 
@@ -98,7 +98,7 @@ def request(
     draft: Draft,
     carried: Carried,
 ) -> None:
-    """Call a helper in the place of a request's method."""
+    """Replace a request's method by a helper."""
     draft.need(function)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if function == "run_in_regions":
@@ -127,7 +127,7 @@ def start(id: str) -> Rule:
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
-        arguments = given(names, call)
+        arguments = call_arguments(names, call)
         if "inputs" not in arguments or "outputs" not in arguments:
             raise Refused("expected inputs and outputs")
         if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
@@ -144,7 +144,7 @@ def start(id: str) -> Rule:
 def _of_client(function: str, names: tuple[str, ...]) -> Rule:
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None and isinstance(call.func, ast.Attribute)
-        given(names, call)
+        call_arguments(names, call)
 
         def carry_out() -> None:
             draft.need(function)
@@ -174,7 +174,7 @@ ready = _of_client("ready_request", ("wait",))
 def _literal_plan(
     call: ast.Call, arguments: Mapping[str, ast.expr], module: str, draft: Draft, carried: Carried
 ) -> Plan | None:
-    """Return the lines instead of ``x = context.run({…}, {…})``; None if they do not fit."""
+    """Return the plan for lines instead of ``x = context.run({…}, {…})``, or None."""
     inputs, outputs, parent = arguments["inputs"], arguments["outputs"], draft.flows.parents[call]
     fits = isinstance(inputs, ast.Dict) and isinstance(outputs, ast.Dict) and module
     if not fits or set(arguments) - {"inputs", "outputs", "batch_size"}:
@@ -230,7 +230,7 @@ def _tensor(
 
 
 class _Lines:
-    """Writes the lines of a request."""
+    """A writer of the lines of a request."""
 
     def __init__(
         self, module: str, draft: Draft, carried: Carried, call: ast.Call, batched: bool
@@ -239,7 +239,7 @@ class _Lines:
         self._call, self._batched = call, batched
 
     def write(self, tensors: list[tuple[str, str, str, str]], wanted: Sequence[object]) -> None:
-        """Put them before the statement, and the results into it."""
+        """Add the lines before the statement, and the results into it."""
         draft, call = self._draft, self._call
         inputs, answer = (draft.called(name) for name in ("inputs", "answer"))
         tensor_lines = (
@@ -250,11 +250,12 @@ class _Lines:
         lines += (f"{inputs}[{n}].set_data_from_numpy({a})" for n, a in enumerate(arrays))
         assert isinstance(call.func, ast.Attribute)
         names = ", ".join(map(repr, wanted))
-        asked = f"[{self._client}.InferRequestedOutput(name) for name in ({names},)]"
+        outputs = f"[{self._client}.InferRequestedOutput(name) for name in ({names},)]"
         options = "".join(f", {key}={value}" for key, value in self._carried.options().items())
         owner = draft.text(call.func.value)
         lines.append(
-            f"{answer} = {owner}.infer({self._carried.name()}, {inputs}, outputs={asked}{options})"
+            f"{answer} = {owner}.infer({self._carried.name()}, {inputs}, "
+            f"outputs={outputs}{options})"
         )
         draft.edits.before[draft.edits.statement(call)].append("\n".join(lines))
         rows = f"list({answer}.as_numpy(name))" if self._batched else f"[{answer}.as_numpy(name)]"

@@ -1,6 +1,6 @@
-"""TS015 to TS017, TS201 to TS203: what hangs on no object.
+"""TS015 to TS017, TS201 to TS203: uses without an object.
 
-v1's exception, where it is caught or raised, and its methods; what NumPy and Python removed.
+v1's exception in handlers and ``raise``, its methods, and what NumPy and Python removed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _FUTURE = frozenset({"iteritems", "itervalues", "iterkeys"})
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
-    """tritonclient's exception has the same name; over HTTP an OSError may come in its place."""
+    """Use tritonclient's exception, with v1's name. Over HTTP, handlers also catch OSError."""
     call, node = (node, node.func) if isinstance(node, ast.Call) else (None, node)
     if draft.errors_stay:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if getattr(node, "attr", _NAME) != _NAME:
-        return _told(node, call, draft)
+        return _message(node, call, draft)
     siblings = _caught_with(node, draft)
     is_wide = siblings is None or any(getattr(item, "id", "") in _WIDER for item in siblings)
 
@@ -48,7 +48,7 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 
 
 def _caught_with(node: ast.AST, draft: Draft) -> Sequence[ast.AST] | None:
-    """Return all exceptions of the handler that catches this one; None outside of handlers."""
+    """Return all exceptions of the handler around an exception; None outside of handlers."""
     parent = draft.flows.parents.get(node)
     if isinstance(parent, ast.ExceptHandler):
         return [node]
@@ -59,8 +59,8 @@ def _caught_with(node: ast.AST, draft: Draft) -> Sequence[ast.AST] | None:
     return None
 
 
-def _told(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
-    """``message()``, which an OSError does not have."""
+def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
+    """Keep ``message()``, or use a helper if an OSError without it may come."""
     if getattr(node, "attr", "") != "message":
         raise Refused("errors do not tell it any more")
 
@@ -72,7 +72,7 @@ def _told(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
 
 
 def server_id(call: ast.AST, draft: Draft) -> Plan:
-    """``server_id()``: not empty if a server has answered."""
+    """Replace ``server_id()`` by a helper: not empty if a server replied."""
     if draft.errors_stay or not isinstance(call, ast.Call):
         raise Refused(_OF_SERVER)
     return Plan(
@@ -81,7 +81,7 @@ def server_id(call: ast.AST, draft: Draft) -> Plan:
 
 
 def request_id(call: ast.AST, draft: Draft) -> Plan:
-    """``request_id()``: 0, as v1 had for a request that no server has seen."""
+    """Replace ``request_id()`` by a helper: 0, v1's number for requests that reached no server."""
     if draft.errors_stay or not isinstance(call, ast.Call):
         raise Refused(_OF_REQUEST)
     return Plan(
@@ -90,7 +90,7 @@ def request_id(call: ast.AST, draft: Draft) -> Plan:
 
 
 def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
-    """Call a function of the file with the error in the place of its method."""
+    """Replace a call of an error's method by a helper, called with the error."""
     draft.need(helper)
     draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
 

@@ -1,6 +1,6 @@
 """TS041 to TS045, TS065, TS081 to TS090: shared memory.
 
-A handle becomes a ``Region`` of the file: the handle, and what the server knows it by.
+A handle becomes a ``Region`` of the helpers: the handle, its name, key and size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Callable
 
 from tritonclient_shim.migrate.values import HANDLE
-from tritonclient_shim.rewrite.calls import call_text, given, owner
+from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import by_function, of_owner
@@ -42,7 +42,7 @@ def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``unregister(handle)`` → the region's name."""
     if not any(site.id in ("TS042", "TS086") for site in draft.sites):
         return _of_region(call, draft, "unregister_system_shared_memory", ("name",))
-    region = _region(given(("shm_handle",), call).get("shm_handle"), draft)
+    region = _region(call_arguments(("shm_handle",), call).get("shm_handle"), draft)
 
     def carry_out() -> None:
         draft.need("unregister_region")
@@ -58,7 +58,7 @@ def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 
 def _region(handle: ast.expr | None, draft: Draft) -> str:
-    """Return what is unsafe about a handle; refuse all if shared memory stays."""
+    """Return what is unsafe about a handle. Raise Refused if shared memory stays."""
     if not draft.memory:
         raise Refused(_STAYS)
     if handle is None:
@@ -67,7 +67,7 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
 
 
 def _of_region(call: ast.Call, draft: Draft, method: str, parts: tuple[str, ...]) -> Plan:
-    handle = given(("shm_handle",), call).get("shm_handle")
+    handle = call_arguments(("shm_handle",), call).get("shm_handle")
     unsafe = _region(handle, draft)
 
     def change(old: str) -> str:

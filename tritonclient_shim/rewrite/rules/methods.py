@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Callable
 
-from tritonclient_shim.rewrite.calls import given, owner
+from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Carried
@@ -38,7 +38,7 @@ def with_method(call: ast.Call, draft: Draft, name: str) -> None:
 
 
 def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
-    """Return a function of the file that is called with the object in the place of its method."""
+    """Replace a method by a helper that is called with the object."""
 
     def carry_out() -> None:
         draft.need(helper)
@@ -73,7 +73,7 @@ def _last(part: str, unsafe: str = "") -> Rule:
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
-        given((), call)
+        call_arguments((), call)
         unsure = unsafe or _asynchronous(carried, "the last request that was done")
         return Plan(
             lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.last.{part}"),
@@ -92,7 +92,7 @@ model_version = _last("model_version")
 def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_stat()``: the number of requests, and the time that ``infer`` took."""
     assert carried is not None
-    given((), call)
+    call_arguments((), call)
     return Plan(
         lambda: with_method(call, draft, "request_stat"), "client.request_stat()", UNMEASURED
     )

@@ -1,7 +1,7 @@
-"""The model of an ``InferContext``: its name, version and options, where a request is made.
+"""Move the model of an ``InferContext``, its version and options to the requests.
 
-They belong to the calls now, where the expressions that the context was made with mean the same at
-each call. Else the file gets objects that know their models: ``InferModel`` of the helpers.
+That needs expressions that have equal values at the context and at each request. Else the file
+gets objects that know their models: ``InferModel`` of the helpers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import given
+from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
@@ -27,7 +27,7 @@ _WITHOUT_MODEL = frozenset(
     ("get_async_run_results", "get_ready_async_request", "__enter__", *CLOSING)
     + ("get_stat", "get_last_request_model_version")
 )
-#: Class of objects → the ids that need it. An object of a later class has all of earlier ones.
+#: Class of objects → the ids that need it. A later class has the methods of all earlier classes.
 _CLASSES: Mapping[str, frozenset[str]] = {
     "InferModel": frozenset(),
     "FullModel": frozenset(
@@ -37,7 +37,7 @@ _CLASSES: Mapping[str, frozenset[str]] = {
 }
 
 
-#: Uses of streams and sequences: arguments of contexts and requests, and the question for the id.
+#: Uses of streams and sequences: arguments of contexts and requests, and the getter of the id.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111", "TS058"))
 
 
@@ -50,7 +50,7 @@ class Carried:
 
     @property
     def name_node(self) -> ast.expr:
-        """Return the expression for the model's name where the first of the contexts is made."""
+        """Return the expression for the model's name at the creation of the first context."""
         return self._first["model_name"]
 
     def name(self) -> str:
@@ -65,36 +65,36 @@ class Carried:
 
     @property
     def starts(self) -> bool:
-        """True if asynchronous requests are made."""
+        """True if the program sends asynchronous requests."""
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
 
     @property
     def asks(self) -> bool:
-        """True if the program asks what the last request was."""
+        """True if the program reads data of the last request."""
         return any(getattr(call.func, "attr", "") in _ASKING for call in self.group.calls)
 
     @property
     def shared(self) -> bool:
-        """True if several threads may use the client, which over HTTP is not for that."""
+        """True if several threads may use the client. HTTP clients are not thread-safe."""
         return self.starts or self.draft.has_threads
 
     @property
     def is_visible(self) -> bool:
-        """True if each use of the contexts can repeat what they were made with.
+        """True if each use of the contexts can repeat their arguments.
 
-        Sequences and streams need an object, which checks ids and flags and knows the stream.
+        Sequences and streams need an object that checks ids and flags and knows the stream.
         """
         calls = {*self.group.creations, *self.group.calls}
         if any(site.id in _SEQUENCES and site.call in calls for site in self.draft.sites):
             return False
-        arguments = [given(PARAMETERS["TS050"], call) for call in self.group.creations]
+        arguments = [call_arguments(PARAMETERS["TS050"], call) for call in self.group.creations]
         parameters = ("model_name", "model_version")
         return all(_repeatable(name, self.group, self.draft, arguments) for name in parameters)
 
     @property
     def _first(self) -> _Arguments:
         call = min(self.group.creations, key=lambda call: (call.lineno, call.col_offset))
-        return given(PARAMETERS["TS050"], call)
+        return call_arguments(PARAMETERS["TS050"], call)
 
 
 def object_class(draft: Draft) -> str:
@@ -105,9 +105,9 @@ def object_class(draft: Draft) -> str:
 
 
 def carried(group: Group, draft: Draft) -> Carried:
-    """Find how the requests of a group can know their model."""
+    """Return how the requests of a group know their model. Raise Refused if none is named."""
     for call in group.creations:
-        if "model_name" not in given(PARAMETERS["TS050"], call):
+        if "model_name" not in call_arguments(PARAMETERS["TS050"], call):
             raise Refused("the model's name is not among the arguments")
     return Carried(group, draft)
 

@@ -1,4 +1,4 @@
-"""What a rule is going to do."""
+"""The planned change of a rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """``make`` makes the change, ``what`` says in a few words which, for the report.
+    """A planned change. ``make`` makes the change, ``what`` describes it in the report.
 
     ``unsafe``: when the program behaves differently; '' for never.
     """
@@ -37,6 +37,6 @@ def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
 
 
 def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
-    """Make the change of a node, and note it."""
+    """Change a node, and record the outcome."""
     plan.make()
     draft.note(node, draft.state(plan.unsafe), plan.what)

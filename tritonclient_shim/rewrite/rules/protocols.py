@@ -1,4 +1,4 @@
-"""Which protocol an argument of a context stands for."""
+"""Find the protocol of a context's argument."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def needs_class(draft: Draft) -> bool:
 
 
 def of_class(node: ast.AST, draft: Draft) -> Plan:
-    """Keep what is done with v1's class of protocols, with a class of the file."""
+    """Keep a use of v1's class of protocols, with the class of the helpers."""
     target = node.func if isinstance(node, ast.Call) else node
     while isinstance(target, ast.Attribute) and CLASS not in draft.evaluator.of(target):
         target = target.value
@@ -79,7 +79,7 @@ def _named(value: Value) -> str:
 
 
 def one_protocol(arguments: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
-    """Return the protocol of all contexts with such arguments; '' where there are more, or none."""
+    """Return the only protocol of such arguments; '' if there are several or none."""
     protocols = {
         protocol_of(context["protocol"], draft) for context in arguments if "protocol" in context
     }
@@ -87,7 +87,7 @@ def one_protocol(arguments: Iterable[Mapping[str, ast.expr]], draft: Draft) -> s
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
-    """Return ``grpc`` or ``http``; '' where the program chooses."""
+    """Return ``grpc`` or ``http``; '' if the program chooses."""
     known = draft.constant(node)
     if known in (0, 1) and not isinstance(known, bool):
         return PROTOCOLS[int(str(known))]

@@ -6,7 +6,7 @@ import ast
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.values import STATUS
-from tritonclient_shim.rewrite.calls import given, owner
+from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
@@ -47,7 +47,7 @@ def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
     """Return the model in the arguments of the context. Its status has no other model."""
     assert isinstance(call.func, ast.Attribute)
     calls = {item for group in draft.flows.of(call.func.value) for item in group.creations}
-    names = [given(PARAMETERS["TS025"], call).get("model_name") for call in calls]
+    names = [call_arguments(PARAMETERS["TS025"], call).get("model_name") for call in calls]
     return next((name for name in names if draft.constant(name) is not None), None)
 
 

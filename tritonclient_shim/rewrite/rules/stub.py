@@ -59,7 +59,7 @@ def rewrite(draft: Draft) -> None:
 
 
 def _name(node: ast.AST, draft: Draft) -> str:
-    """Return what takes the place of a message, a constant or a stub; '' for nothing."""
+    """Return the helper that replaces a message, a constant or a stub; '' for none."""
     symbols = [value.name for value in draft.evaluator.of(node) if isinstance(value, Symbol)]
     for known, name in _NAMES.items() if len(symbols) == 1 else ():
         if symbols[0] == known or symbols[0].startswith(f"{known}."):

@@ -74,7 +74,7 @@ def _second(node: ast.AST, draft: Draft) -> None:
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
-    """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number of the file's."""
+    """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name not in FLAGS:
         raise Refused("messages of v1's protocol have no successor")
