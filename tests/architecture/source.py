@@ -12,7 +12,7 @@ PACKAGES = ("tensorrtserver", "tritonclient_shim")
 
 @lru_cache(maxsize=None)
 def trees(*folders: str) -> dict[str, ast.Module]:
-    """Folders of the repository → path relative to its root: syntax tree. Not generated files."""
+    """Return the syntax trees of the folders by path, without generated files."""
     by_folder = {folder: list((ROOT / folder).rglob("*.py")) for folder in folders}
     assert all(by_folder.values()), "a folder has moved"
     paths = sorted(path for result in by_folder.values() for path in result)

@@ -1,4 +1,4 @@
-"""Every citation of the specification has one form, and what it cites can be found."""
+"""Every citation of the specification has one form, and cites a section that exists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STRAY = re.compile(
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Files that may cite: path, and the text with line breaks and comment signs as spaces."""
+    """Yield path and text of files with citations. Line breaks and comment signs are spaces."""
     paths = {path for kind in KINDS for path in ROOT.glob(kind)}
     paths |= {path for name in FOLDERS for kind in KINDS for path in (ROOT / name).rglob(kind)}
     for path in sorted(paths - {ROOT / document for document in DOCUMENTS} - {Path(__file__)}):
@@ -34,13 +34,13 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def anchors(document: str) -> list[str]:
-    """Return the sections of a document, by their anchors."""
+    """Return the sections of a document, from its anchors."""
     text = (ROOT / document).read_text("utf-8")
     return re.findall(rf'<a id="{DOCUMENTS[document]}-([^"]+)"></a>', text)
 
 
 def test_cited_sections_exist() -> None:
-    """Each cited section is an anchor of the document that is named; both documents are cited."""
+    """Each cited section is an anchor of its document. Both documents are cited."""
     known = {document: set(anchors(document)) for document in DOCUMENTS}
     cited = [
         (path, result[1], section[1:])
@@ -53,7 +53,7 @@ def test_cited_sections_exist() -> None:
 
 
 def test_no_other_form_is_left() -> None:
-    """Nothing cites a section without its document, or by a shorthand."""
+    """No file cites a section without its document, or by a shorthand."""
     result = []
     for path, text in texts():
         rest = CITATION.sub("", text)
@@ -64,7 +64,7 @@ def test_no_other_form_is_left() -> None:
 
 
 def test_documents_name_sections_of_their_own() -> None:
-    """In the two documents no anchor stands twice, and each section that is named exists."""
+    """In the two documents each anchor is unique, and each named section exists."""
     for document in DOCUMENTS:
         sections = anchors(document)
         assert len(sections) == len(set(sections))
@@ -73,13 +73,13 @@ def test_documents_name_sections_of_their_own() -> None:
 
 
 def test_documents_can_be_found() -> None:
-    """The source distribution has them, and the docstring of InferContext says so."""
+    """The source distribution has the documents. The docstring of InferContext says so."""
     assert "graft docs" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
     source = (ROOT / "tensorrtserver/api/_infer.py").read_text("utf-8")
     assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source
 
 
 def test_no_message_links_to_a_section_of_a_page() -> None:
-    """Who has installed the package alone has its guide, and none of the pages in ``docs``."""
+    """No message links to a page in ``docs``. An installed package has no such page."""
     for path in (ROOT / "tritonclient_shim").rglob("*.py"):
         assert not re.search(r"docs/[\w-]+\.md#", path.read_text("utf-8")), path

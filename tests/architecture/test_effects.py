@@ -15,7 +15,7 @@ FACADE = "tensorrtserver/"
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """Yield what an import statement reads: ``a.b`` for ``import a.b`` and ``from a import b``."""
+    """Yield ``a.b`` for ``import a.b`` and for ``from a import b``."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -23,7 +23,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def imports(*modules: str) -> Callable[[ast.AST], bool]:
-    """Return an import of one of the modules, or of anything inside it."""
+    """Return a predicate: true for an import of a module, or from it."""
 
     def matches(node: ast.AST) -> bool:
         names = [f"{name}." for name in imported(node)]
@@ -33,7 +33,7 @@ def imports(*modules: str) -> Callable[[ast.AST], bool]:
 
 
 def uses(*dotted: str) -> Callable[[ast.AST], bool]:
-    """``module.name`` spelled out or imported from its module; a bare builtin by its name."""
+    """Return a predicate: true for ``module.name``, its import, or a builtin's name."""
     wanted = frozenset(dotted)
 
     def matches(node: ast.AST) -> bool:
@@ -51,9 +51,9 @@ def _spelt(node: ast.AST) -> str:
 
 
 def broad_except(node: ast.AST) -> bool:
-    """``except:``, ``except Exception`` or ``except BaseException``, alone or in a tuple.
+    """True if a handler catches everything, ``Exception`` or ``BaseException``, also in a tuple.
 
-    One that ends in a bare ``raise`` hides nothing: it only cleans up.
+    A handler that ends in a bare ``raise`` hides nothing: it only cleans up.
     """
     if not isinstance(node, ast.ExceptHandler):
         return False
@@ -66,10 +66,10 @@ def broad_except(node: ast.AST) -> bool:
 
 
 def hidden_broad_except(node: ast.AST) -> bool:
-    """Return what catches everything without an ``except``, and so without a reason.
+    """True if code catches everything without an ``except``, and so without a reason.
 
-    ``gather(…, return_exceptions=True)``, ``suppress(Exception)``, an ``__exit__`` that always
-    returns True.
+    Examples are ``gather(…, return_exceptions=True)``, ``suppress(Exception)``, and an
+    ``__exit__`` that returns True.
     """
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         returned = [item.value for item in ast.walk(node) if isinstance(item, ast.Return)]
@@ -84,7 +84,7 @@ def hidden_broad_except(node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Effect:
-    """A way to touch the world, the only paths that may, and a line that the detector must see."""
+    """An effect, the only paths that may cause it, and a line that its detector must report."""
 
     name: str
     matches: Callable[[ast.AST], bool]
@@ -92,7 +92,7 @@ class Effect:
     sample: str
 
 
-#: What ``migrate`` writes into users' folders. No module of ours imports it.
+#: Modules that ``migrate`` writes into users' folders. No module of ours imports them.
 WRITTEN = SHIM + "rewrite/helpers/"
 LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
 EFFECTS = (
@@ -151,10 +151,10 @@ EFFECTS = (
         "threading.Thread(target=f)",
     ),
     Effect(
-        "locks",  # a forked child must find each one free
+        "locks",  # each lock must be free in a forked child
         uses(*(f"threading.{lock}" for lock in LOCKS)),
         (
-            SHIM + "core/forks.py",  # use forks.Lock; the next ones have an after_fork of their own
+            SHIM + "core/forks.py",  # use forks.Lock; the next modules have their own after_fork
             SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/infer_session.py",
@@ -171,13 +171,13 @@ EFFECTS = (
         "broad except",
         broad_except,
         (
-            SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is an error
-            SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
-            SHIM + "backends/in_process/server.py",  # a refusal, whatever a test's function raises
+            SHIM + "core/reading.py",  # any exception from reading a reply is an error
+            SHIM + "core/daemon_executor.py",  # any exception is the outcome of a job
+            SHIM + "backends/in_process/server.py",  # any exception of a model is an error reply
             SHIM + "session/in_flight.py",
-            SHIM + "stub/calls.py",  # the outcome of a future, whatever it is
-            SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
-            # a client waits for v1's answer, whatever happens
+            SHIM + "stub/calls.py",  # any exception is the outcome of a future
+            SHIM + "cli/migrate.py",  # reports a file if a rule fails, and continues
+            # a client waits for v1's reply after any exception
             SHIM + "gateway/http/service.py",
             SHIM + "gateway/grpc/service.py",
             SHIM + "gateway/grpc/stream.py",
@@ -196,7 +196,7 @@ EFFECTS = (
 
 
 def lines(effect: Effect, tree: ast.AST) -> list[int]:
-    """Where the effect occurs in a file."""
+    """Return the lines of a file with the effect."""
     return [node.lineno for node in ast.walk(tree) if effect.matches(node)]  # type: ignore[attr-defined]
 
 
@@ -214,7 +214,7 @@ def test_effect_has_one_place(effect: Effect) -> None:
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
 def test_detector_sees_its_effect(effect: Effect) -> None:
-    """Each detector recognises the effect that it guards, and nothing in an innocent line."""
+    """Each detector reports its effect, and no innocent line."""
     assert lines(effect, ast.parse(effect.sample))
     assert not lines(effect, ast.parse("import os\nos.path.join('a')\nprinted = 1"))
 
@@ -229,7 +229,7 @@ def test_detector_sees_its_effect(effect: Effect) -> None:
     ],
 )
 def test_detector_sees_every_hidden_broad_except(source: str) -> None:
-    """Each way to catch everything without an ``except`` is recognised."""
+    """Each way to catch everything without an ``except`` is reported."""
     assert any(map(hidden_broad_except, ast.walk(ast.parse(source))))
 
 
@@ -242,5 +242,5 @@ def test_detector_sees_every_hidden_broad_except(source: str) -> None:
     ],
 )
 def test_detector_leaves_the_rest_alone(source: str) -> None:
-    """What names the exceptions that it catches hides nothing."""
+    """Code that names the exceptions that it catches is not reported."""
     assert not any(map(hidden_broad_except, ast.walk(ast.parse(source))))

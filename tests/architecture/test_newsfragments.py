@@ -1,4 +1,4 @@
-"""News fragments can be read by towncrier, and each version has news (newsfragments/README.md)."""
+"""towncrier can read the news fragments, and each version has news (newsfragments/README.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 
 
 def complaints(root: Path) -> list[str]:
-    """Return what is wrong with the news of a checkout."""
+    """Return the errors in the news of a checkout."""
     folder = root / "newsfragments"
     texts = {
         path.name: path.read_text("utf-8")
@@ -27,7 +27,7 @@ def complaints(root: Path) -> list[str]:
     (version,) = VERSION.findall((root / "tritonclient_shim/__init__.py").read_text("utf-8"))
     changelog = (root / "CHANGELOG.md").read_text("utf-8")
     if not texts and f"\n## {version} (" not in changelog:
-        result.append(f"neither a fragment nor CHANGELOG.md tells the news of {version}")
+        result.append(f"neither a fragment nor CHANGELOG.md has news of {version}")
     return result
 
 

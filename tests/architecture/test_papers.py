@@ -1,4 +1,4 @@
-"""The project's papers say what is true: their links, paths and versions exist."""
+"""The links, paths and versions in the project's papers exist."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FOLDERS = (".", "docs", "newsfragments", ".github", ".github/ISSUE_TEMPLATE")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#|<)([^)#\s]+)[^)]*\)")
 #: A file or a folder in code font, with or without the folders above it.
 NAME = re.compile(r"`((?:[\w.-]+/)+|(?:[\w.-]+/)*\w[\w-]*\.(?:py|md|cfg|toml|ini))`")
-#: What looks like a path of the repository in code font.
+#: A path of the repository in code font.
 PATH = re.compile(r"`((?:docs|tests|scripts|tritonclient_shim|tensorrtserver|release)/[\w./-]+)`")
 
 
 def pages() -> list[Path]:
-    """Every page in Markdown but fragments, which come and go."""
+    """Return every page in Markdown except news fragments."""
     result = {path for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
     return sorted(path for path in result if not path.name.startswith("+"))
 
 
 def test_papers_are_there() -> None:
-    """Each paper exists and says something."""
+    """Each paper exists and is not empty."""
     assert [name for name in PAPERS if not (ROOT / name).read_text("utf-8").strip()] == []
 
 
@@ -44,16 +44,16 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_paths_exist(name: str) -> None:
-    """Each file or folder of the repository that a paper names is there."""
+    """Each file or folder of the repository that a paper names exists."""
     result = PATH.findall((ROOT / name).read_text("utf-8"))
     assert result
     assert [path for path in result if not (ROOT / path.rstrip("/")).exists()] == []
 
 
 def files_named(text: str) -> Iterator[tuple[list[str], str]]:
-    """Yield what ARCHITECTURE.md names in code font: the folders where it may be, and its name.
+    """Yield each name that ARCHITECTURE.md has in code font, with its possible folders.
 
-    A row about folders names their files without them, and those of a folder of theirs.
+    A row about folders names their files, and files of their inner folders, without the path.
     """
     for part in re.split(r"\n(?=\n|\|)", text):
         first, _, second = part.lstrip("\n|").partition("|")
@@ -66,7 +66,7 @@ def files_named(text: str) -> Iterator[tuple[list[str], str]]:
 
 
 def test_files_of_the_architecture_exist() -> None:
-    """Each file and folder that ARCHITECTURE.md names, also within a folder's row, is there."""
+    """Each file and folder that ARCHITECTURE.md names exists, also in a folder's row."""
     named = list(files_named((ROOT / "ARCHITECTURE.md").read_text("utf-8")))
     assert len(named) > 60
     missing = [
@@ -78,7 +78,7 @@ def test_files_of_the_architecture_exist() -> None:
 
 
 def test_every_folder_has_its_row() -> None:
-    """Each folder of the package, and of the repository's sources, is in the table of folders."""
+    """The table of folders has each folder of the package and of the repository's sources."""
     rows = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("\n## Folders\n")[2]
     folders = {
         name for row in re.findall(r"^\|([^|]+)\|", rows, re.M) for name in NAME.findall(row)
@@ -89,14 +89,14 @@ def test_every_folder_has_its_row() -> None:
 
 
 def test_ruff_has_one_version() -> None:
-    """pre-commit and scripts/check run the same ruff."""
+    """pre-commit and scripts/check pin one version of ruff."""
     (pinned,) = re.findall(r"ruff==([\d.]+)", (ROOT / "tox.ini").read_text("utf-8"))
     hooks = re.findall(r"ruff==([\d.]+)", (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert hooks and set(hooks) == {pinned}
 
 
 def test_hosted_runs_have_every_environment() -> None:
-    """The workflow calls scripts/check, and scripts/test for every environment that it has."""
+    """The workflow calls scripts/check, and scripts/test for every environment of tox."""
     text = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
     (listed,) = re.findall(
         r"^env_list =\n((?:    .+\n)+)", (ROOT / "tox.ini").read_text("utf-8"), re.M
@@ -109,7 +109,7 @@ def test_hosted_runs_have_every_environment() -> None:
 
 
 def test_named_tests_exist() -> None:
-    """Each file and folder of tests that tox and the scripts name is there."""
+    """Each file and folder of tests that tox and the scripts name exists."""
     scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file()]
     texts = (path.read_text("utf-8") for path in [ROOT / "tox.ini", *scripts])
     named = {name for text in texts for name in re.findall(r"\btests(?:/\w+)+(?:\.\w+)?", text)}

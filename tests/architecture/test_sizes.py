@@ -1,4 +1,4 @@
-"""Files and functions stay small enough to be read at one sitting (ARCHITECTURE.md)."""
+"""Files and functions stay small enough to read at once (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.AsyncFor, ast.Async
 
 
 def functions() -> Iterator[tuple[str, Function]]:
-    """Every function of ours with the place where it starts."""
+    """Yield every function of ours with its place and name."""
     for path, tree in trees(*OWN).items():
         for node in ast.walk(tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -24,7 +24,7 @@ def functions() -> Iterator[tuple[str, Function]]:
 
 
 def length(function: Function) -> int:
-    """Lines of a function, its docstring left out."""
+    """Return the number of lines of a function, without its docstring."""
     first = function.body[0]
     return _lines(function) - (_lines(first) if ast.get_docstring(function) else 0)
 
@@ -34,7 +34,7 @@ def _lines(node: ast.stmt) -> int:
 
 
 def depth(node: ast.AST) -> int:
-    """How many blocks lie inside each other; an ``elif`` is no deeper than its ``if``."""
+    """Return the depth of nested blocks. An ``elif`` is no deeper than its ``if``."""
     return max((depth(child) + _adds_level(node, child) for child in _children(node)), default=0)
 
 

@@ -49,7 +49,7 @@ class Scanner:
             status = int(str(end.code))
         return ScanRun(status, *self._capsys.readouterr())
 
-    def found(self, *arguments: str) -> list[str]:
+    def places(self, *arguments: str) -> list[str]:
         """Return ``file:line:id`` of each use."""
         return [
             f"{use['file']}:{use['line']}:{use['id']}" for use in self.document(*arguments)["uses"]

@@ -1,4 +1,4 @@
-"""The usage report of a process: what, where, how often, in every format."""
+"""The usage report of a process: ids, places and counts, in every format."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ EXPECTED = [("TS020", 3, 3), ("TS101", 3, 3), ("TS011", 4, 1)]
 
 
 def report(folder: Path, text: str, *options: str, name: str = "usage.json") -> Any:
-    """Run a script with a report → the finished process, and the report's text."""
+    """Run a script with a report. Return the finished process and the report's text."""
     (folder / "script.py").write_text(text)
     done = python(folder, *options, "script.py", TRITON_SHIM_REPORT=name)
     return done, (folder / name).read_text("utf-8")
 
 
 def uses(text: str) -> list[tuple[str, int, int]]:
-    """(id, line, count) of a JSON report."""
+    """Return (id, line, count) of each use in a JSON report."""
     return [(use["id"], use["line"], use["count"]) for use in json.loads(text)["uses"]]
 
 
 def test_json_tells_everything(tmp_path: Path) -> None:
-    """Each use has symbol, place, count, successors, guide; `automatic` is not known."""
+    """Each use has symbol, place, count, successors and guide. `automatic` is unknown."""
     _, text = report(tmp_path, SCRIPT)
     assert uses(text) == EXPECTED
     first = json.loads(text)["uses"][0]
@@ -49,7 +49,7 @@ def test_json_tells_everything(tmp_path: Path) -> None:
     assert first["guide"] == "tritonclient-shim guide health"
 
 
-#: A shell's background job ignores the signal, and so do its children unless they ask for it.
+#: A background job of a shell ignores SIGINT, and so do its children by default.
 INTERRUPT = (
     "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "os.kill(os.getpid(), signal.SIGINT)\n"
@@ -62,20 +62,20 @@ INTERRUPT = (
     ids=["exception", "exit", "end", "Ctrl-C"],
 )
 def test_written_however_the_program_ends(tmp_path: Path, end: str, status: int) -> None:
-    """An exception, sys.exit and Ctrl-C do not lose the report, and keep their exit status."""
+    """After an exception, sys.exit or Ctrl-C, the report is written. The exit status is kept."""
     done, text = report(tmp_path, SCRIPT + end)
     assert done.returncode == status
     assert uses(text) == EXPECTED
 
 
 def test_written_where_the_program_started(tmp_path: Path) -> None:
-    """A relative path starts where the program was when it first used the API."""
+    """A relative path starts in the working directory of the first use."""
     done, text = report(tmp_path, SCRIPT + "os.chdir('/')\n")
     assert (done.returncode, uses(text)[0][1:]) == (0, (3, 3))
 
 
 def test_threads_that_begin_together_are_both_counted(tmp_path: Path) -> None:
-    """Where two threads are the first to use the API, neither's count is lost."""
+    """Two threads that use the API first at once are both counted."""
     text = (
         "import threading\n"
         "from tensorrtserver.api import ProtocolType\n"
@@ -83,35 +83,35 @@ def test_threads_that_begin_together_are_both_counted(tmp_path: Path) -> None:
         "class Gate:\n"
         "    together, lock = threading.Barrier(2, timeout=20), threading.Lock()\n"
         "    def __enter__(self):\n"
-        "        self.together.wait()  # neither has asked the settings yet\n"
+        "        self.together.wait()  # no thread has read the settings yet\n"
         "        self.lock.acquire()\n"
         "    def __exit__(self, *_):\n"
         "        self.lock.release()\n"
         "usage._lock = Gate()\n"
         "use = lambda: ProtocolType.from_str('http')\n"
         "threads = [threading.Thread(target=use) for _ in range(2)]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
     )
     assert uses(report(tmp_path, text)[1]) == [("TS011", 12, 2)]
 
 
 def test_threads_and_callbacks_are_counted(tmp_path: Path) -> None:
-    """Uses of all threads are counted at their own lines."""
+    """Uses of all threads are counted at their lines."""
     text = (
         "from tensorrtserver.api import *\n"
         "def work():\n"
         "    for _ in range(500):\n"
         "        ProtocolType.from_str('http')\n"
         "threads = [threading.Thread(target=work) for _ in range(4)]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
     )
     assert uses(report(tmp_path, text)[1]) == [("TS011", 4, 2000)]
 
 
 def test_a_forked_child_writes_a_report_of_its_own(tmp_path: Path) -> None:
-    """os.fork: the parent's report is the parent's, the child's file has the child's number."""
+    """A forked child writes its uses to a second file, with its pid in the name."""
     text = (
         "from tensorrtserver.api import *\n"
         "ProtocolType.from_str('http')\n"
@@ -127,7 +127,7 @@ def test_a_forked_child_writes_a_report_of_its_own(tmp_path: Path) -> None:
 
 
 def test_pid_in_the_path(tmp_path: Path) -> None:
-    """``{pid}`` in the path keeps the processes of a job apart."""
+    """With ``{pid}`` in the path, each process writes its own file."""
     (tmp_path / "script.py").write_text(SCRIPT)
     for _ in range(2):
         python(tmp_path, "script.py", TRITON_SHIM_REPORT="usage-{pid}.json")
@@ -135,7 +135,7 @@ def test_pid_in_the_path(tmp_path: Path) -> None:
 
 
 def test_off_by_default(tmp_path: Path) -> None:
-    """Without the variable nothing is written, and nothing is imported for it."""
+    """Without the variable, no report is written, and its module is not imported."""
     (tmp_path / "script.py").write_text(
         SCRIPT + "print('tritonclient_shim.usage.report' in sys.modules)\n"
     )
@@ -144,7 +144,7 @@ def test_off_by_default(tmp_path: Path) -> None:
 
 
 def test_text_groups_by_symbol(tmp_path: Path) -> None:
-    """Plain text: the symbol, what to write instead, and where it is; the notice stays one."""
+    """Plain text groups successors and places by symbol. One notice is printed."""
     done, text = report(tmp_path, SCRIPT, name="usage.txt")
     assert done.stderr.count("TensorRTServerDeprecationWarning: ") == 1
     assert "TS011  tensorrtserver.api.ProtocolType.from_str  (1 call at 1 place)\n" in text
@@ -154,7 +154,7 @@ def test_text_groups_by_symbol(tmp_path: Path) -> None:
 
 
 def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
-    """The program ends as it would; stderr says that the report is lost."""
+    """If the report cannot be written, stderr says so. The exit status stays."""
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.txt")
     assert done.returncode == 0
@@ -163,7 +163,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["usage.html", "usage.sarif"])
 def test_an_unknown_ending(tmp_path: Path, name: str) -> None:
-    """A report in no known form is refused at the first use, with the forms that there are."""
+    """An unknown format is an error at the first use, which lists the known endings."""
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT=name)
     assert done.returncode == 1
@@ -173,7 +173,7 @@ def test_an_unknown_ending(tmp_path: Path, name: str) -> None:
 
 
 def test_the_mode_of_warnings(tmp_path: Path) -> None:
-    """A mode that is none raises SettingsError, as other settings do."""
+    """An unknown mode of warnings raises SettingsError."""
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_WARNINGS="loud")
     assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr

@@ -1,4 +1,4 @@
-"""``tritonclient-shim run``: a script of 2019 as it is, and the report at its end."""
+"""``tritonclient-shim run``: an unchanged script of 2019, and the report at its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ProtocolType.from_str("grpc")
 
 @pytest.mark.smoke
 def test_a_script_of_2019_runs(tmp_path: Path) -> None:
-    """What NumPy and Python removed is there again; stderr has the uses, then what was put back."""
+    """Names that NumPy and Python removed work. stderr lists the uses, then the restored names."""
     (tmp_path / "old.py").write_text(OLD)
     done = shim(tmp_path, "run", "old.py", "--async")
     assert done.stdout == "True True True True True\nfloat16 bool [(1, 2)]\n"
@@ -41,7 +41,7 @@ def test_a_script_of_2019_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["object", "no_such_thing"])
 def test_python_alone_points_to_run(tmp_path: Path, name: str) -> None:
-    """A script that ends because NumPy lacks a name of 2019 is told of `run`, which runs it."""
+    """If NumPy lacks a name of 2019, the error advises `run`, which runs the script."""
     (tmp_path / "old.py").write_text(
         "from tensorrtserver.api import *\nimport numpy\nProtocolType.from_str('grpc')\n"
         f"print(numpy.{name})\n"
@@ -71,7 +71,7 @@ def test_report_to_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_are_the_scripts(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
-    """sys.argv is what it is without the runner, options included."""
+    """sys.argv is as without the runner, options included."""
     (tmp_path / "show.py").write_text(
         "import sys\nprint('|'.join([sys.argv[0].rpartition('/')[2].replace('.py', '') if "
         "'-m' not in sys.argv[1:2] else sys.argv[0], *sys.argv[1:]]))\n"
@@ -90,7 +90,7 @@ def test_arguments_are_the_scripts(tmp_path: Path, command: tuple[str, ...], say
     ],
 )
 def test_exit_status_is_the_scripts(tmp_path: Path, end: str, status: int, error: str) -> None:
-    """sys.exit with a number or a text, and an exception, end as without the runner."""
+    """sys.exit and exceptions end the script as without the runner."""
     (tmp_path / "script.py").write_text(end)
     done = shim(tmp_path, "run", "script.py")
     assert done.returncode == status
@@ -107,14 +107,14 @@ def test_report_in_spite_of_an_exception(tmp_path: Path) -> None:
 
 
 def test_no_report_for_a_modern_script(tmp_path: Path) -> None:
-    """A script that does not use the old API leaves no trace."""
+    """A script that does not use the old API gets no report."""
     (tmp_path / "new.py").write_text("print('new')\n")
     done = shim(tmp_path, "run", "new.py")
     assert (done.stdout, done.stderr) == ("new\n", "")
 
 
 def test_main_is_the_script(tmp_path: Path) -> None:
-    """__main__ is the script's module, with its file; its folder is on the import path."""
+    """__main__ is the script's module, with its file. The script's folder is on the import path."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "beside.py").write_text("value = 5\n")
     (tmp_path / "sub" / "script.py").write_text(
@@ -129,7 +129,7 @@ def test_main_is_the_script(tmp_path: Path) -> None:
 
 
 def test_modules_of_2019_beside_the_script(tmp_path: Path) -> None:
-    """What the script imports may have an attribute named async too."""
+    """Modules that the script imports may use an attribute named async too."""
     (tmp_path / "helper.py").write_text("def f(flags):\n    return flags.async\n")
     (tmp_path / "script.py").write_text(
         "from argparse import Namespace\nfrom helper import f\n"
@@ -139,7 +139,7 @@ def test_modules_of_2019_beside_the_script(tmp_path: Path) -> None:
 
 
 def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
-    """Lines of a script with async names are its own lines."""
+    """A traceback shows the unchanged lines of a script with async names."""
     (tmp_path / "script.py").write_text("class F: pass\nprint(1)\nF().async\n")
     done = shim(tmp_path, "run", "script.py")
     assert 'script.py", line 3' in done.stderr
@@ -155,7 +155,7 @@ def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
     ],
 )
 def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
-    """A missing script is refused with what was expected."""
+    """A missing script is an error that says what was expected."""
     done = shim(tmp_path, *command)
     assert done.returncode == 2
     assert says in done.stderr
@@ -163,7 +163,7 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
 
 
 def test_python_2_is_reported(tmp_path: Path) -> None:
-    """A script in Python 2: where, what, and the two ways on; nothing has run, status 2."""
+    """A script in Python 2 does not run. The error names the line and two remedies."""
     (tmp_path / "old.py").write_text("import sys\nprint(1)\nprint 'two'\n")
     done = shim(tmp_path, "run", "old.py")
     assert (done.returncode, done.stdout) == (2, "")
@@ -173,7 +173,7 @@ def test_python_2_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_import_in_python_2_is_reported(tmp_path: Path) -> None:
-    """The same for what a script imports, with the traceback that leads to the import."""
+    """An imported module in Python 2 is reported with the traceback of the import."""
     (tmp_path / "helper.py").write_text("raise ValueError, 'no'\n")
     (tmp_path / "script.py").write_text("print(1)\nimport helper\n")
     done = shim(tmp_path, "run", "script.py")
@@ -184,7 +184,7 @@ def test_an_import_in_python_2_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["x = (1,\n", "eval(\"print 'a'\")\n"])
 def test_other_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
-    """A slip in Python 3, or in what a script evaluates, ends as without the runner."""
+    """A syntax error in Python 3, or in evaluated text, ends as without the runner."""
     (tmp_path / "script.py").write_text(text)
     done = shim(tmp_path, "run", "script.py")
     assert done.returncode == 1
@@ -194,7 +194,7 @@ def test_other_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
 
 
 def test_a_folder_with_a_main_module(tmp_path: Path) -> None:
-    """What ``python FOLDER`` runs, ``run FOLDER`` runs: its __main__.py, with the arguments."""
+    """``run FOLDER`` runs its __main__.py with the arguments, as ``python FOLDER`` does."""
     (tmp_path / "tool").mkdir()
     (tmp_path / "tool" / "beside.py").write_text("value = 5\n")
     (tmp_path / "tool" / "__main__.py").write_text(
@@ -205,7 +205,7 @@ def test_a_folder_with_a_main_module(tmp_path: Path) -> None:
 
 
 def test_the_names_of_numpy_are_those_that_scan_reports() -> None:
-    """What `run` can put back is what TS201 is about."""
+    """`run` restores the names that TS201 reports."""
     assert set(NUMPY_NAMES) == REMOVED_FROM_NUMPY
 
 

@@ -22,7 +22,7 @@ ProtocolType.from_str("http")
 
 
 def test_the_report_fits_a_pipe(tmp_path: Path) -> None:
-    """Not on a terminal: plain lines, each place whole on one of them, each symbol once."""
+    """A pipe gets plain lines: a line for each place, and a line for each symbol."""
     folder = "a_project_of_2019/with_folders/in_folders/and_yet_another_one"
     (tmp_path / folder).mkdir(parents=True)
     script = f"{folder}/a_script_with_a_long_name_of_its_own.py"
@@ -45,7 +45,7 @@ def test_the_report_fits_a_pipe(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("by", ["option", "variable"])
 def test_a_report_that_cannot_be_written(tmp_path: Path, path: str, says: str, by: str) -> None:
-    """It is refused before the script runs, whichever way the place was given."""
+    """A report that cannot be written is an error before the script runs."""
     (tmp_path / "old.py").write_text("print('it runs')\n")
     options = ("--report", path) if by == "option" else ()
     variables = {"TRITON_SHIM_REPORT": path} if by == "variable" else {}
@@ -71,8 +71,8 @@ except InferenceServerException as error:
 def test_a_script_that_cannot_connect_hears_of_doctor(
     tmp_path: Path, protocol: str, handler: str
 ) -> None:
-    """Its end is as without the runner; the last line names a command that can be followed."""
-    with socket.socket() as taken:  # bound and not listening: nobody answers there
+    """The script ends as without the runner. The last line names a command that works."""
+    with socket.socket() as taken:  # bound and not listening
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         text = CONNECTING.format(port=address[10:], protocol=protocol, handler=handler)
@@ -88,7 +88,7 @@ def test_a_script_that_cannot_connect_hears_of_doctor(
 
 
 class NoTriton(BaseHTTPRequestHandler):
-    """A web server of another kind."""
+    """A web server that is no Triton."""
 
     def do_GET(self) -> None:
         """Answer with a page."""
@@ -102,7 +102,7 @@ class NoTriton(BaseHTTPRequestHandler):
 
 
 def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
-    """The script reached somebody else: the same advice."""
+    """A server that is no Triton gets the advice of ``doctor`` too."""
     with HTTPServer(("127.0.0.1", 0), NoTriton) as server:
         threading.Thread(target=server.serve_forever).start()
         port = server.server_address[1]
@@ -116,14 +116,14 @@ def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("status", "protocol"), [("StatusCode.UNAVAILABLE", "grpc"), ("", "http")])
 def test_the_advice_does_not_depend_on_a_messages_words(status: str, protocol: str) -> None:
-    """The protocol of a failed connection is known from the error's status, whatever its text."""
+    """The error's status names the protocol of a failed connection. Its text does not matter."""
     (advice,) = connection_advice(TransportError("any text", status))
     assert f"--protocol {protocol}`" in advice
 
 
 @pytest.mark.parametrize("end", ["raise KeyError('x')", "sys.exit(3)", "pass"])
 def test_other_ends_say_nothing_of_doctor(tmp_path: Path, end: str) -> None:
-    """A script that dies of something else, or goes on after a failed connection, is left alone."""
+    """Other errors, and scripts that survive a failed connection, get no advice."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A baseline: the uses of today are not reported tomorrow, wherever in their files they move."""
+"""A baseline hides known uses, also after they move within their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
 
 @pytest.fixture
 def known(scan: Scanner) -> Scanner:
-    """Return a folder with two uses of TS051 in one file, and a baseline of them."""
+    """Return a folder with two uses of TS051 in a file, and a baseline of them."""
     scan.write("src/a.py", CONTEXT + RUN + RUN)
     done = scan("src", "--write-baseline", "known.json")
     assert (done.status, done.err) == (0, "")
@@ -20,7 +20,7 @@ def known(scan: Scanner) -> Scanner:
 
 
 def test_known_uses_are_hidden(known: Scanner) -> None:
-    """What the baseline has is not reported, and counted."""
+    """Uses of the baseline are counted, but not reported."""
     done = known("src", "--baseline", "known.json")
     assert (done.status, done.err) == (0, "")
     assert done.out == (
@@ -30,15 +30,17 @@ def test_known_uses_are_hidden(known: Scanner) -> None:
 
 
 def test_moved_lines_are_known(known: Scanner) -> None:
-    """Lines and indentation may change; the text of the line, the id and the file may not."""
+    """A known use may change line and indentation, but not text, id or file."""
     known.write("src/a.py", "import os\n\n" + CONTEXT + "if x:\n    " + RUN + "    " + RUN)
-    assert known.found("src", "--baseline", "known.json") == []
+    assert known.places("src", "--baseline", "known.json") == []
     known.write("src/b.py", CONTEXT + RUN)
-    assert known.found("src", "--baseline", "known.json", "--only", "TS051") == ["src/b.py:3:TS051"]
+    assert known.places("src", "--baseline", "known.json", "--only", "TS051") == [
+        "src/b.py:3:TS051"
+    ]
 
 
 def test_uses_are_counted(known: Scanner) -> None:
-    """One more of the same line is one use too many."""
+    """One more use with a known line is reported."""
     known.write("src/a.py", CONTEXT + RUN + RUN + RUN)
     done = known("src", "--baseline", "known.json")
     assert done.status == 1
@@ -47,7 +49,7 @@ def test_uses_are_counted(known: Scanner) -> None:
 
 
 def test_the_file_is_sorted(known: Scanner) -> None:
-    """Equal uses make equal files: JSON, sorted by file, id and line, counted."""
+    """Equal uses make equal files: JSON with counts, sorted by file, id and line."""
     known.write("src/0.py", STAR)
     known("src/a.py", "src/0.py", "--write-baseline", "known.json")
     document = json.loads((known.folder / "known.json").read_text("utf-8"))
@@ -61,13 +63,13 @@ def test_the_file_is_sorted(known: Scanner) -> None:
 
 
 def test_from_another_folder(known: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are seen from the baseline's folder, wherever the scan is started."""
+    """Paths are relative to the baseline's folder. The working directory does not matter."""
     monkeypatch.chdir(known.folder / "src")
     assert known("a.py", "--baseline", "../known.json").status == 0
 
 
 def test_gone_uses_are_told(known: Scanner) -> None:
-    """What a file no longer has is told with the command that writes the baseline again."""
+    """Uses that are gone are reported with the command that writes the baseline again."""
     known.write("src/a.py", CONTEXT + RUN)
     known.write("b.py", STAR)
     remedy = "tritonclient-shim scan --write-baseline known.json "
@@ -89,7 +91,7 @@ def test_written_anew_it_has_everything(known: Scanner) -> None:
 
 
 def test_unreadable_files_keep_their_status(known: Scanner) -> None:
-    """A baseline is written of what could be read; the status says that it is not everything."""
+    """A baseline has the uses of readable files. Unreadable files set status 3."""
     known.write("src/b.py", "def broken(:  # tensorrtserver\n")
     done = known("src", "--write-baseline", "known.json")
     assert done.status == 3
@@ -114,7 +116,7 @@ NO_BASELINES: dict[str | None, str] = {
 
 @pytest.mark.parametrize("text", NO_BASELINES, ids=lambda text: str(text)[:60])
 def test_no_baseline(known: Scanner, text: str | None) -> None:
-    """Another file is refused before anything is printed, with the way to write a baseline."""
+    """A file that is no baseline is an error, with the command that writes a baseline."""
     if text is not None:
         known.write("other.json", text)
     done = known("src", "--baseline", "other.json")
@@ -127,7 +129,7 @@ def test_no_baseline(known: Scanner, text: str | None) -> None:
 
 
 def test_impossible_place(known: Scanner) -> None:
-    """A baseline that cannot be written says so, and what to do."""
+    """A baseline that cannot be written is an error that says what to do."""
     done = known("src", "--write-baseline", "nowhere/known.json")
     assert (done.status, done.out) == (2, "")
     assert "the baseline nowhere/known.json cannot be written: No such file" in done.err

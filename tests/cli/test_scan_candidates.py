@@ -1,4 +1,4 @@
-"""Files that cannot have a legacy use are not analysed, and all others are."""
+"""Only files that can have a legacy use are analysed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLD_NUMPY = "import numpy as np\nx = np.bool\n"
 
 
 def test_each_program_with_uses_is_analysed() -> None:
-    """The text decides as the analysis would: no file with an expected use is left out."""
+    """Every program with an expected use is a candidate."""
     candidates = Candidates()
     for path in uses.sources_of_programs():
         if uses.expected().get(uses.name_of(path)):
@@ -28,23 +28,23 @@ def test_each_program_with_uses_is_analysed() -> None:
 
 @pytest.mark.parametrize("program", CORPUS, ids=lambda path: path.stem)
 def test_each_program_of_the_corpus_is_analysed(tmp_path: Path, program: Path) -> None:
-    """One that has uses is analysed without neighbours, whatever its style."""
+    """A corpus program with uses is a candidate without its neighbours."""
     if not expected(program.read_text("utf-8")):
         pytest.skip("it has no use")
     assert Candidates().includes(str(tmp_path / "script.py"), program.read_bytes())
 
 
 def test_star_imports_of_star_imports(scan: Scanner) -> None:
-    """Names that come through two modules of the folder, which import each other, are found."""
+    """Uses are reported if a name passes two modules that import each other."""
     scan.write("a.py", "from b import *\nc = InferContext(u, p, m)\n")
     scan.write("b.py", "from a import *\nfrom \\\n  .c import *\n")
     scan.write("c.py", STAR)
-    assert "a.py:2:TS050" in scan.found("a.py")
-    assert "a.py:2:TS050" in scan.found(".")
+    assert "a.py:2:TS050" in scan.places("a.py")
+    assert "a.py:2:TS050" in scan.places(".")
 
 
 def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file without a name of v1's counts as read, and costs no analysis."""
+    """A file without a name of v1 counts as read, and is not parsed."""
     monkeypatch.setattr(sources, "parsed", None)
     scan.write("a.py", "print 'of Python 2'\nfrom os import *\n")
     done = scan(".")
@@ -53,16 +53,16 @@ def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPat
 
 
 def test_removed_names_of_other_programs(scan: Scanner) -> None:
-    """What NumPy removed is reported only in a folder that uses v1."""
+    """Names that NumPy removed are reported only in a folder that uses v1."""
     scan.write("theirs/a.py", OLD_NUMPY)
     scan.write("ours/a.py", OLD_NUMPY)
     scan.write("ours/b.py", STAR)
-    assert scan.found(".") == ["ours/a.py:2:TS201", "ours/b.py:1:TS001"]
-    assert scan.found("ours/a.py") == ["ours/a.py:2:TS201"]
+    assert scan.places(".") == ["ours/a.py:2:TS201", "ours/b.py:1:TS001"]
+    assert scan.places("ours/a.py") == ["ours/a.py:2:TS201"]
 
 
 def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
-    """What NumPy removed is rewritten only in a folder that uses v1."""
+    """Names that NumPy removed are rewritten only in a folder that uses v1."""
     other, ours = scan.write("theirs/a.py", OLD_NUMPY), scan.write("ours/a.py", OLD_NUMPY)
     scan.write("ours/b.py", STAR)
     main(["migrate", "--write", "."])
@@ -72,7 +72,7 @@ def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])
 def test_warnings_of_sources(scan: Scanner, command: str) -> None:
-    """What Python warns of in a source is its author's business."""
+    """``scan`` and ``migrate`` print no SyntaxWarning of a source."""
     scan.write("a.py", STAR + "if 1 is 1: '\\d'\n" + RUN)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -81,7 +81,7 @@ def test_warnings_of_sources(scan: Scanner, command: str) -> None:
 
 
 class Terminal(io.StringIO):
-    """A terminal that keeps what it is shown."""
+    """A terminal that keeps its output."""
 
     def isatty(self) -> bool:
         """True: this is a terminal."""
@@ -89,7 +89,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work that takes longer shows how far it is, and clears the line at the end."""
+    """Long work shows its progress, and clears the line at the end."""
     monkeypatch.setattr(_output, "_PATIENCE", 0)
     monkeypatch.setattr(_output, "_INTERVAL", 0)
     terminal = Terminal()

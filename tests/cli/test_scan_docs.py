@@ -1,4 +1,4 @@
-"""docs/scan.md: its examples print what it shows."""
+"""docs/scan.md: its examples print the output of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "scan.md").read_text("utf-8")
 
 
 def test_first_example(scan: Scanner) -> None:
-    """What the page shows of a use, its line and the mark below is what is printed."""
+    """``scan`` prints the page's example: a use, its line and the mark below."""
     example = TEXT.partition("$ tritonclient-shim scan client.py\n")[2].partition("\n\n")[0]
     shown = [line[4:] for line in example.splitlines()]
     scan.write("client.py", STAR + "ctx = InferContext(u, p, m)\n" + shown[1].strip() + "\n")
@@ -19,11 +19,11 @@ def test_first_example(scan: Scanner) -> None:
 
 
 def test_commands(scan: Scanner) -> None:
-    """The commands for a baseline hide what is there, and the comments hide their lines."""
+    """The baseline of the page hides present uses. Its comments hide their lines."""
     scan.write("src/a.py", CONTEXT + RUN)
     commands = re.findall(r"^ +tritonclient-shim scan (.* src)$", TEXT, re.MULTILINE)
     assert [scan(*command.split()).status for command in commands] == [0, 0]
     lines = re.findall(r"^ +(.*# tritonshim: .*)$", TEXT, re.MULTILINE)
     assert len(lines) == 2
     scan.write("src/b.py", "from tensorrtserver.api import InferContext\n" + "\n".join(lines))
-    assert scan.found("src/b.py") == ["src/b.py:1:TS009"]
+    assert scan.places("src/b.py") == ["src/b.py:1:TS009"]

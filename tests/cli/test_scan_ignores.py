@@ -19,7 +19,7 @@ HIDING = {
 
 @pytest.mark.parametrize("name", HIDING)
 def test_hidden(scan: Scanner, name: str) -> None:
-    """The uses of the line are not reported, and counted as ignored."""
+    """The uses of the line are counted as ignored, but not reported."""
     scan.write("a.py", CONTEXT + HIDING[name] + "\n")
     done = scan("a.py", "--only", "TS051,TS109")
     assert (done.status, done.err) == (0, "")
@@ -27,16 +27,16 @@ def test_hidden(scan: Scanner, name: str) -> None:
 
 
 def test_other_ids_are_left(scan: Scanner) -> None:
-    """Ids in the comment hide no other."""
+    """Ids in the comment hide no other id."""
     scan.write("a.py", CONTEXT + "c.run(i, o, 4)  # tritonshim: ignore[TS109]\n")
-    assert scan.found("a.py", "--only", "TS051,TS109") == ["a.py:3:TS051"]
+    assert scan.places("a.py", "--only", "TS051,TS109") == ["a.py:3:TS051"]
     assert scan.document("a.py")["hidden"] == {"ignored": 1, "baseline": 0}
 
 
 def test_other_lines_are_left(scan: Scanner) -> None:
-    """A comment is about its own line."""
+    """A comment hides no use on another line."""
     scan.write("a.py", CONTEXT + "# tritonshim: ignore\nc.run(i, o)\n")
-    assert scan.found("a.py", "--only", "TS051") == ["a.py:4:TS051"]
+    assert scan.places("a.py", "--only", "TS051") == ["a.py:4:TS051"]
 
 
 @pytest.mark.parametrize("comment", ["ignore TS051", "ignore[]", "ignore[TS051", "skip", ""])
@@ -47,7 +47,7 @@ def test_other_forms(scan: Scanner, comment: str) -> None:
 
 
 def test_notebook(scan: Scanner) -> None:
-    """A comment in a cell is about its line of the cell."""
+    """A comment in a cell hides the uses of its line in the cell."""
     source = ["!ls\n", STAR.rstrip() + "  # tritonshim: ignore"]
     cells = [{"cell_type": "code", "source": source}]
     scan.write("a.ipynb", json.dumps({"cells": cells}))

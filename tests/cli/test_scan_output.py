@@ -1,4 +1,4 @@
-"""What ``tritonclient-shim scan`` prints, in each format, and its exit status."""
+"""The output of ``tritonclient-shim scan`` in each format, and its exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN_LINE = (
 
 
 def test_text(scan: Scanner) -> None:
-    """Place, id, symbol and successor in one line; the source, marked; totals; files."""
+    """Text has place, id, symbol and successor, then the marked source, then totals and files."""
     scan.write("a.py", CONTEXT + "if x:\n\tx = " + RUN)
     done = scan("a.py")
     lines = done.out.splitlines()
@@ -33,7 +33,7 @@ def test_text(scan: Scanner) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) -> None:
-    """The uses of readable files are printed; an unreadable file has a status of its own."""
+    """The uses of readable files are printed. An unreadable file sets status 3."""
     scan.write("a.py", "def broken(:  # tensorrtserver\n")
     scan.write("b.py", STAR)
     done = scan(".", "--format", format)
@@ -55,14 +55,14 @@ def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) ->
 
 
 def test_sarif_of_readable_files(scan: Scanner) -> None:
-    """Where every file could be read SARIF says that the scan was successful."""
+    """If every file is readable, SARIF reports success."""
     scan.write("a.py", STAR)
     (run,) = json.loads(scan("a.py", "--format", "sarif").out)["runs"]
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
 
 def test_help_names_the_statuses(scan: Scanner) -> None:
-    """--help says what each exit status means."""
+    """--help explains each exit status."""
     shown = " ".join(scan("--help").out.split())
     assert (
         "Exit status: 0 nothing found, 1 uses found, 2 wrong usage, "
@@ -71,7 +71,7 @@ def test_help_names_the_statuses(scan: Scanner) -> None:
 
 
 def test_nothing_found(scan: Scanner) -> None:
-    """Nothing is said to be found of the files that were read; without any, not even that."""
+    """Without a use, scan says so. Without a file, it prints only the number 0."""
     scan.write("a.py", "x = 1\n")
     assert scan("a.py").out == "No use of the legacy API. 1 file read.\n"
     (scan.folder / "empty").mkdir()
@@ -81,7 +81,7 @@ def test_nothing_found(scan: Scanner) -> None:
 
 
 def test_no_such_id(scan: Scanner) -> None:
-    """An id that does not exist is refused, with the command that lists those that do."""
+    """An unknown id is an error, with the command that lists all ids."""
     done = scan("--only", "TS999", ".")
     assert done.status == 2
     assert "`tritonclient-shim explain tensorrtserver` lists" in done.err
@@ -91,13 +91,13 @@ def test_no_such_id(scan: Scanner) -> None:
 
 
 def test_only_is_a_list(scan: Scanner) -> None:
-    """--only takes ids with commas between."""
+    """--only takes comma-separated ids."""
     scan.write("a.py", CONTEXT + RUN)
-    assert scan.found("a.py", "--only", "TS001, ts051") == ["a.py:1:TS001", "a.py:3:TS051"]
+    assert scan.places("a.py", "--only", "TS001, ts051") == ["a.py:1:TS001", "a.py:3:TS051"]
 
 
 def test_a_file_counts_once(scan: Scanner) -> None:
-    """A file that is named twice, lies in a folder, too, or is linked to, is read once."""
+    """A file is read once, also if it is named twice, in a named folder, or linked."""
     scan.write("src/a.py", STAR)
     (scan.folder / "src" / "b.py").symlink_to("a.py")
     document = scan.document("src/a.py", "./src/a.py", "src", str(scan.folder))
@@ -106,7 +106,7 @@ def test_a_file_counts_once(scan: Scanner) -> None:
 
 
 def test_folder_that_cannot_be_read(scan: Scanner) -> None:
-    """A folder that the system does not list is reported like a file that it does not read."""
+    """A folder that cannot be listed is reported like an unreadable file."""
     scan.write("a.py", STAR)
     here = os.open(str(scan.folder), os.O_RDONLY)
     for _ in range(20):  # a path longer than the system allows
@@ -122,7 +122,7 @@ def test_folder_that_cannot_be_read(scan: Scanner) -> None:
 
 
 def test_letters_that_the_terminal_cannot_show(scan: Scanner) -> None:
-    """The snippet of a source in other letters does not end the scan on an ASCII terminal."""
+    """On an ASCII terminal, other letters of a source are escaped."""
     scan.write("a.py", CONTEXT + "c.run('ä', o)\n")
     done = shim(scan.folder, "scan", "a.py", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (1, "")
@@ -144,17 +144,17 @@ EXCLUDED = {
 @pytest.mark.parametrize("name", EXCLUDED)
 @pytest.mark.parametrize("absolute", [False, True])
 def test_exclude(scan: Scanner, name: str, absolute: bool) -> None:
-    """Names fit files and folders anywhere; with a / a path from the working directory on."""
+    """A name fits files and folders anywhere. With a / it is a path from the working directory."""
     for path in ("src/a.py", "src/a_pb2.py", "src/vendor/a.py", "vendor/a.py"):
         scan.write(path, STAR)
     patterns, expected = EXCLUDED[name]
     folder = str(scan.folder) if absolute else "."
-    uses = scan.found(folder, "--exclude", patterns)
+    uses = scan.places(folder, "--exclude", patterns)
     assert [use.partition(":")[0] for use in uses] == expected
 
 
 def test_exclude_files_that_are_named(scan: Scanner) -> None:
-    """A file is left out also where it is named itself, as pre-commit does."""
+    """--exclude also omits files named on the command line, as pre-commit names them."""
     scan.write("vendor/a.py", STAR)
     done = scan("vendor/a.py", "--exclude", "vendor")
     assert (done.status, done.out) == (0, "0 files read.\n")

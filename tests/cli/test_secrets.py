@@ -1,4 +1,4 @@
-"""Passwords in addresses stay out of what the commands print."""
+"""Passwords in addresses stay out of the commands' output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ URL = "http://user:s3cret@127.0.0.1:1"
 def test_passwords_are_not_shown(
     command: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For an address with a password, the message without a listener has only host and port."""
+    """An error about an address with a password has only host and port."""
     assert main(command) == status
     output = capsys.readouterr()
     assert "http://127.0.0.1:1" in output.out + output.err

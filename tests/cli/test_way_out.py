@@ -1,6 +1,6 @@
-"""As a new user: a script of 2019 runs as it is on a TLS-only Triton, and leaves step by step.
+"""A new user's script of 2019 runs unchanged on a TLS-only Triton, and leaves v1 step by step.
 
-Each step is what the report of the step before says.
+Each step follows the report of the step before.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ BARE = (
 
 
 class Place(NamedTuple):
-    """A folder for the script, and the variables that lead it to the server."""
+    """A folder for the script, and the variables with the server's address."""
 
     folder: Path
     variables: dict[str, str]
@@ -73,7 +73,7 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Yield the way to a Triton that speaks HTTP over TLS alone, on a port of its own."""
+    """Yield folder and variables for a Triton with HTTP only over TLS, on its own port."""
     folder = tmp_path_factory.mktemp("way_out")
     authority = Authority(folder)
     identity = authority.issue("127.0.0.1", "localhost")
@@ -104,20 +104,20 @@ def ids_of(path: Path) -> set[str]:
 
 
 def scanned(place: Place, text: str) -> tuple[int, set[str]]:
-    """Exit status of ``scan`` and the ids that it finds."""
+    """Return exit status and ids of ``scan``."""
     (place.folder / "script.py").write_text(text)
     done = shim(place.folder, "scan", "--format", "json", "script.py")
     return done.returncode, {use["id"] for use in json.loads(done.stdout)["uses"]}
 
 
 def test_it_does_not_run_by_itself(place: Place) -> None:
-    """The premise: on today's NumPy, or without the settings, the script ends with an error."""
+    """On today's NumPy, and without the settings, the script ends with an error."""
     (place.folder / "script.py").write_text(OLD)
     assert python(place.folder, "script.py").returncode == 1
 
 
 def test_it_runs_unchanged_under_the_runner(place: Place) -> None:
-    """The runner and variables alone: the right results, over TLS, at another address."""
+    """With the runner and variables, the unchanged script prints the right results over TLS."""
     (place.folder / "script.py").write_text(OLD)
     done = shim(place.folder, "run", "script.py", **place.variables)
     assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
@@ -125,7 +125,7 @@ def test_it_runs_unchanged_under_the_runner(place: Place) -> None:
 
 
 def reported(place: Place, text: str) -> Any:
-    """Run by Python itself with a report → the finished process, and the ids reported."""
+    """Run with plain Python and a report. Return the finished process and the reported ids."""
     (place.folder / "script.py").write_text(text)
     variables = {**place.variables, "TRITON_SHIM_REPORT": "usage.json"}
     done = python(place.folder, "script.py", **variables)
@@ -133,7 +133,7 @@ def reported(place: Place, text: str) -> Any:
 
 
 def test_each_step_says_what_is_next(place: Place) -> None:
-    """What a step removes was in the list before, with a place in the guide, and is not after."""
+    """A step removes ids that the list before it had. Each id has a section in the guide."""
     everything = {"TS001", "TS002", "TS201", "TS011", "TS050", "TS051", "TS062"}
     assert scanned(place, OLD) == (1, everything)
 
@@ -147,7 +147,7 @@ def test_each_step_says_what_is_next(place: Place) -> None:
 
 
 def test_the_last_step_has_nothing_left(place: Place) -> None:
-    """Third rung: scan finds nothing, notices as errors change nothing, nothing of ours loads."""
+    """After the last step, scan reports no use, and no module of ours is loaded."""
     final = changed(OLD, IMPORTS, MIXED, BARE)
     assert scanned(place, final) == (0, set())
     (place.folder / "script.py").write_text(

@@ -1,4 +1,4 @@
-"""demo/run.py: what a person sees who starts the demo for the first time."""
+"""demo/run.py: its output on a first run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from demo.programs import PROGRAMS
 from testbed import TritonServer
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = 120  # lines from the moment when the server is up
+LONGEST = 120  # lines after the server is ready
 
 
 @pytest.fixture(scope="module")
 def output() -> str:
-    """Return what the demo prints, on a server of its own."""
+    """Return the output of the demo, which starts its own server."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_SHIM_")}
     done = subprocess.run(
         [sys.executable, str(ROOT / "demo" / "run.py")],
@@ -36,20 +36,20 @@ def output() -> str:
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """demo/run.py as a module; the variables that it sets are put back."""
+    """Return demo/run.py as a module. The fixture restores the variables that it sets."""
     monkeypatch.syspath_prepend(str(ROOT / "demo"))
     monkeypatch.setenv("TRITON_SHIM_WARNINGS", "off")
     return importlib.import_module("demo.run")
 
 
 def test_it_is_short(output: str) -> None:
-    """A first look fits on a few screens, whatever the number of scripts."""
+    """The output of the demo has at most LONGEST lines."""
     shown = output.partition("A genuine ")[2].splitlines()
     assert len(shown) <= LONGEST
 
 
 def test_it_shows_the_untouched_script_first(output: str) -> None:
-    """Ten lines as they lie in the script, then its run."""
+    """The demo shows ten unchanged lines of the script, then its run."""
     before = output.partition("\n$ python")[0]
     shown = [line.partition("| ")[2] for line in before.splitlines() if "    | " in line]
     script = (ROOT / "demo" / "legacy" / "add_sub_client.py").read_text("utf-8")
@@ -60,7 +60,7 @@ def test_it_shows_the_untouched_script_first(output: str) -> None:
 
 @pytest.mark.smoke
 def test_a_result_per_feature_and_a_line_per_run(output: str) -> None:
-    """Each feature shows one result that explains itself, each run that it is well."""
+    """Each feature prints a result, and each run prints a line with ``ok``."""
     runs = [line.split() for line in output.splitlines() if line.startswith("ok ")]
     expected = [
         (Path(program.script).stem, kind) for program in PROGRAMS for kind in program.protocols
@@ -73,7 +73,7 @@ def test_a_result_per_feature_and_a_line_per_run(output: str) -> None:
 
 
 def test_it_shows_the_notice_once_and_ends_with_what_to_do_next(output: str) -> None:
-    """The notice of a first use is seen once; the last words lead on."""
+    """The notice of the first use is printed once. The last lines say what to do next."""
     assert output.count(": TensorRTServerDeprecationWarning: ") == 1
     assert f"pip install {ROOT}" in output.partition("What to do next")[2]
 
@@ -81,7 +81,7 @@ def test_it_shows_the_notice_once_and_ends_with_what_to_do_next(output: str) -> 
 def test_a_failing_script_is_shown_in_full(
     module: Any, triton: TritonServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What a script printed is shown when it is not what it must print, with what is missing."""
+    """If an expected text is missing, the script's whole output is shown, with the missing text."""
     program = module.Program("string_client.py", "strings", ("'15' + '1' = '17'",))
     (problem,) = module.run(program, "http", triton.url("http"))
     text = capfd.readouterr().out

@@ -16,7 +16,7 @@ DEMO = Path(__file__).resolve().parents[2] / "demo"
 
 
 def run(program: Program, url: str, protocol: str) -> tuple[int, str]:
-    """Return a script's exit status and everything it prints."""
+    """Run a script, and return its exit status and its output."""
     script = str(DEMO / "legacy" / program.script)
     done = subprocess.run(
         [sys.executable, script, "-u", url, "-i", protocol, *program.options],
@@ -31,7 +31,7 @@ def run(program: Program, url: str, protocol: str) -> tuple[int, str]:
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("script", ["add_sub_client.py", "string_client.py"])
 def test_script_runs_against_bound_functions(pytriton: Any, script: str, protocol: str) -> None:
-    """The same scripts, unchanged, on functions that PyTriton serves."""
+    """The unchanged scripts run on functions that PyTriton serves."""
     program = next(program for program in PROGRAMS if program.script == script)
     status, output = run(program, pytriton.url(protocol), protocol)
     assert not complaints(program, protocol, status, output), output
@@ -39,7 +39,7 @@ def test_script_runs_against_bound_functions(pytriton: Any, script: str, protoco
 
 @pytest.mark.parametrize("path", sorted((DEMO / "legacy").glob("*.py")), ids=lambda path: path.name)
 def test_script_knows_nothing_of_us(path: Path) -> None:
-    """The scripts import what scripts of 2019 could import, and each one is run."""
+    """The scripts import only modules of 2019, and the demo runs each script."""
     names = {
         (node.module or "." if isinstance(node, ast.ImportFrom) else alias.name).split(".")[0]
         for node in ast.walk(ast.parse(path.read_text("utf-8")))

@@ -1,4 +1,4 @@
-"""The wheels that the tests in this folder install: ours, NVIDIA's, and those of dependencies."""
+"""The wheels that the tests in this folder install: ours, NVIDIA's and the dependencies'."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_PACKED = ("INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def checkout(folder: Path) -> Path:
-    """Return a copy of what the distribution is built from; links stay links."""
+    """Return a copy of the sources of the distribution. Links stay links."""
     folder.mkdir(parents=True)
     for name in PARTS:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -34,7 +34,7 @@ def checkout(folder: Path) -> Path:
 
 
 def nvidias() -> Path:
-    """NVIDIA's own last wheel, fetched once per machine; only pip's own files are executed."""
+    """Return NVIDIA's last wheel. pip fetches it once per machine, and runs no code of it."""
     folder = cache_folder() / "nvidia-wheel"
     result = list(folder.glob("tensorrtserver-*.whl"))
     if not result:
@@ -44,7 +44,7 @@ def nvidias() -> Path:
 
 
 def repacked(name: str, folder: Path) -> Path:
-    """Return a wheel of a distribution that is installed here, made from its installed files."""
+    """Return a wheel made from the files of an installed distribution."""
     folder.mkdir(exist_ok=True)
     result = metadata.distribution(name)
     lines = str(result.read_text("WHEEL")).splitlines()

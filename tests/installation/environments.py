@@ -1,7 +1,7 @@
-"""Throw-away virtual environments, and the commands that our messages print, run in them.
+"""Temporary virtual environments, where tests run the commands that our messages print.
 
-An environment sees the packages of the one that runs the tests through links, so that nothing
-needs to be installed but what a test is about. Ours are not among them.
+Links give an environment the packages of the running Python, except ours. So a test installs only
+its subject.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OURS = ("tritonclient_shim", "tensorrtserver", "__editable__")
 
 
 class Environment:
-    """A virtual environment in ``folder`` without pip and packages, but for links to ours."""
+    """A virtual environment in ``folder`` with links to the packages of the running Python."""
 
     def __init__(self, folder: Path, without: Iterable[str] = ()) -> None:
         venv.create(str(folder), with_pip=False)
@@ -35,7 +35,7 @@ class Environment:
         (folder / "work").mkdir()
 
     def run(self, *command: str) -> Any:
-        """Return a command with none of our own variables, in a folder where nothing lies."""
+        """Run a command without our variables, in an empty folder. Return the finished process."""
         kept = {
             key: value
             for key, value in os.environ.items()
@@ -57,7 +57,7 @@ class Environment:
         return str(done.stdout)
 
     def pip(self, *arguments: str) -> str:
-        """``python -m pip arguments``."""
+        """Return the output of ``python -m pip arguments``."""
         return self.succeed(self.python, "-m", "pip", "--disable-pip-version-check", *arguments)
 
     def install(self, *arguments: str) -> None:
@@ -65,17 +65,17 @@ class Environment:
         self.pip("install", "--quiet", "--no-deps", *arguments)
 
     def doctor(self) -> Any:
-        """``tritonclient-shim doctor``."""
+        """Run ``tritonclient-shim doctor``, and return the finished process."""
         return self.run(self.python, "-m", "tritonclient_shim", "doctor")
 
     def star_names(self) -> Any:
-        """Run ``from tensorrtserver.api import *`` and print what it bound."""
+        """Run a star import that prints its names, and return the finished process."""
         code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
         return self.run(self.python, "-c", code)
 
 
 def commands(text: str) -> list[str]:
-    """Return the commands that a message prints: the lines that are indented by four or more."""
+    """Return the commands in a message: the lines with an indent of at least four."""
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
@@ -85,7 +85,7 @@ def top_level(name: str) -> set[str]:
 
 
 def _link(folder: Path, without: set[str]) -> None:
-    """Make a folder with links to all that is installed here, except ours and ``without``."""
+    """Make a folder with links to all installed packages, except ours and ``without``."""
     folder.mkdir()
     for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
         for entry in Path(place).iterdir():
@@ -95,7 +95,7 @@ def _link(folder: Path, without: set[str]) -> None:
 
 
 def star_names_here() -> str:
-    """Return what the star import binds in the environment of the tests."""
+    """Return the names of the star import in the environment of the tests."""
     code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=str(ROOT), capture_output=True, text=True

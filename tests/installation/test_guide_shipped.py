@@ -1,4 +1,4 @@
-"""The migration guide reaches whoever installs with pip, from each form of the distribution."""
+"""Every form of the distribution contains the migration guide."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SDIST = "import sys; from setuptools.build_meta import build_sdist; build_sdist(
 
 
 def sdist(folder: Path) -> Path:
-    """Return the source distribution, built with setuptools in an environment of its own."""
+    """Build the source distribution with setuptools in a new environment, and return it."""
     folder.mkdir()
     environment = Environment(folder / "building")
     environment.pip("install", "--quiet", "--ignore-installed", "setuptools>=61")
@@ -27,7 +27,7 @@ def sdist(folder: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["checkout", "sdist", "editable"])
 def test_the_guide_is_there(tmp_path: Path, form: str) -> None:
-    """`tritonclient-shim guide` prints the repository's guide, as a terminal shows it."""
+    """`tritonclient-shim guide` prints the repository's guide, for a terminal."""
     environment = Environment(tmp_path / "environment")
     if form == "sdist":
         environment.install(str(sdist(tmp_path / "sdist")))

@@ -1,4 +1,4 @@
-"""Packages that ours needs are missing, broken or too old: the doctor says what to type."""
+"""For a missing, broken or too old dependency, the doctor prints commands that repair it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NEEDED = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel."""
+    """Return our wheel."""
     return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the packages that are installed here, as wheels."""
+    """Return a folder with wheels of our dependencies."""
     folder = tmp_path_factory.mktemp("index")
     for name in NEEDED:
         distributions.repacked(name, folder)
@@ -39,7 +39,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment_without(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
-    """Return an environment with ours, without some packages; pip finds those in the index."""
+    """Return an environment with our wheel, without some packages. The index has them for pip."""
     environment = Environment(folder / "environment", without)
     environment.variables = {"PIP_FIND_LINKS": str(index), "PIP_NO_INDEX": "1"}
     environment.install(str(wheel))
@@ -60,7 +60,7 @@ def fake(environment: Environment, name: str, version: str, code: str) -> None:
 
 
 def heal(environment: Environment, text: str) -> None:
-    """Run the commands that are printed, and check that the doctor is content."""
+    """Run the printed commands, and check that the doctor reports no error."""
     for command in commands(text):
         environment.succeed("sh", "-c", command)
     healed = environment.doctor()
@@ -69,7 +69,7 @@ def heal(environment: Environment, text: str) -> None:
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
-    """Without one of them: no traceback, status 1, its name, and the command that installs it."""
+    """A missing package is reported with status 1 and the command that installs it."""
     environment = environment_without(tmp_path, wheel, index, name)
     result = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
     assert (result.returncode, result.stderr) == (1, "")
@@ -78,7 +78,7 @@ def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
 
 
 def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
-    """Installed with --no-deps into an empty environment: all of them are named at once."""
+    """In an environment without dependencies, all missing packages are reported at once."""
     environment = environment_without(tmp_path, wheel, index, *NEEDED)
     result = environment.doctor()
     assert (result.returncode, result.stderr) == (1, "")
@@ -96,7 +96,7 @@ def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
     ],
 )
 def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, says: str) -> None:
-    """Importing one of them fails in whatever way: that, and what puts it in its place anew."""
+    """A broken package is reported with its error and the command that installs it again."""
     environment = environment_without(tmp_path, wheel, index, name)
     fake(environment, name, metadata.version(name), code)
     result = environment.doctor()
@@ -110,7 +110,7 @@ def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, 
 
 @pytest.mark.parametrize("name", ["numpy", "tritonclient"])
 def test_too_old(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
-    """A version that is too old: which is needed, and what brings it."""
+    """A version that is too old is reported with the needed version and the command."""
     environment = environment_without(tmp_path, wheel, index, name)
     fake(environment, name, "1.2", "")
     text = environment.doctor().stdout
@@ -119,7 +119,7 @@ def test_too_old(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
 
 
 def test_the_extras_of_tritonclient(tmp_path: Path, wheel: Path, index: Path) -> None:
-    """tritonclient installed without [http], so that gevent's client is missing."""
+    """tritonclient without its extra [http] is reported with the command that adds it."""
     for name in ("geventhttpclient", "aiohttp"):
         distributions.repacked(name, index)
     environment = environment_without(tmp_path, wheel, index, "geventhttpclient")
@@ -130,7 +130,7 @@ def test_the_extras_of_tritonclient(tmp_path: Path, wheel: Path, index: Path) ->
 
 
 def test_a_server_is_not_asked_without_them(tmp_path: Path, wheel: Path, index: Path) -> None:
-    """--url: said to be left out, instead of failing on an import."""
+    """With a missing package, --url is reported as skipped."""
     environment = environment_without(tmp_path, wheel, index, "numpy")
     words = ("-m", "tritonclient_shim", "doctor", "--url", "127.0.0.1:1")
     result = environment.run(environment.python, *words)

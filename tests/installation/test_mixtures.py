@@ -1,4 +1,4 @@
-"""NVIDIA's own wheel and ours in one environment: what is printed puts it right."""
+"""NVIDIA's wheel and ours in one environment: the printed commands repair it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ State = Callable[["Mixture"], None]
 
 
 class Mixture:
-    """An environment and the wheels that are installed into it in some order."""
+    """An environment, and the wheels that a test installs in some order."""
 
     def __init__(self, folder: Path, wheel: Path, nvidias: Path) -> None:
-        # quotes are needed wherever the place is printed
+        # a path with a space, so printed commands need quotes
         self.place = folder / "a place" / wheel.name
         self.place.parent.mkdir()
         shutil.copy(str(wheel), str(self.place))
@@ -127,13 +127,13 @@ STATES = (
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel."""
+    """Return our wheel."""
     return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State) -> None:
-    """No star import succeeds empty; the commands, as printed, make it and the doctor content."""
+    """A star import is complete or fails. The printed commands repair it."""
     mixture = Mixture(tmp_path, wheel, distributions.nvidias())
     state(mixture)
     environment = mixture.environment

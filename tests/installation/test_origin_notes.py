@@ -1,4 +1,4 @@
-"""The origin of an installation, as pip notes it."""
+"""The origin of an installation, from pip's notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tritonclient_shim.cli._installation import Origin, origin, refusal
 
 
 def noted(site: Path, text: str) -> Path:
-    """Write our metadata and a note of pip's to a folder, and return the folder."""
+    """Write our metadata and pip's note into a folder, and return the folder."""
     metadata = site / "tritonclient_shim-9.9.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Name: tritonclient-shim\nVersion: 9.9\n", "utf-8")
@@ -38,12 +38,12 @@ def test_no_note(tmp_path: Path) -> None:
     ids=["address", "repository"],
 )
 def test_note_of_a_place_elsewhere(tmp_path: Path, note: Any, argument: str) -> None:
-    """An installation from an address or a repository is installed from there again."""
+    """The origin of an installation from an address or a repository is that address."""
     assert origin(str(noted(tmp_path, json.dumps(note)))) == Origin((argument,))
 
 
 def test_note_of_an_editable_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The metadata lies elsewhere on the import path, and names the folder of the modules."""
+    """An editable installation has its metadata elsewhere. They name the folder of the modules."""
     sources = tmp_path / "sources"
     sources.mkdir()
     note = {"url": sources.as_uri(), "dir_info": {"editable": True}}
@@ -55,7 +55,7 @@ def test_note_of_an_editable_installation(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_sources_that_pip_did_not_install(tmp_path: Path) -> None:
-    """No command could install such files again, so the text has none."""
+    """For files that pip did not install, the error has no command."""
     text = refusal(str(tmp_path), [])
     assert text.endswith("it is a copy of the sources)")
     assert "\n" not in text

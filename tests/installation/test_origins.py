@@ -1,4 +1,4 @@
-"""From wherever ours was installed, the printed commands install it from there again."""
+"""The printed commands install our package again from its origin."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Install = Callable[[Environment, Path, Path], None]
 
 
 def wheel_of_an_index(environment: Environment, wheel: Path, folder: Path) -> None:
-    """Found by its name among others, as on an index: pip notes no place."""
+    """Install by name from a folder of wheels. pip notes no address, as for an index."""
     environment.variables = {"PIP_FIND_LINKS": str(wheel.parent), "PIP_NO_INDEX": "1"}
     environment.install("tritonclient-shim")
 
 
 def address_of_a_wheel(environment: Environment, wheel: Path, folder: Path) -> None:
-    """Install from an address instead of a path; this one needs no server."""
+    """Install from a ``file:`` address."""
     environment.install(wheel.as_uri())
 
 
@@ -34,12 +34,12 @@ def checkout(environment: Environment, wheel: Path, folder: Path) -> None:
 
 
 def editable(environment: Environment, wheel: Path, folder: Path) -> None:
-    """Install a folder with the sources, used where it lies."""
+    """Install a folder with the sources as editable."""
     environment.install("--editable", str(distributions.checkout(folder / "a checkout")))
 
 
 def repository(environment: Environment, wheel: Path, folder: Path) -> None:
-    """Install from a repository; pip clones it."""
+    """Install from a git repository, which pip clones."""
     source = distributions.checkout(folder / "repository")
     for words in ("init --quiet", "add .", "-c user.name=x -c user.email=x commit --quiet -m x"):
         subprocess.run(["git", *words.split()], cwd=str(source), check=True)
@@ -55,7 +55,7 @@ def target_folder(environment: Environment, wheel: Path, folder: Path) -> None:
 
 
 def checkout_on_the_path(environment: Environment, wheel: Path, folder: Path) -> None:
-    """No installation: the sources are found through PYTHONPATH."""
+    """Add a folder with the sources to PYTHONPATH, without an installation."""
     environment.variables = {"PYTHONPATH": str(distributions.checkout(folder / "a checkout"))}
 
 
@@ -72,13 +72,13 @@ ORIGINS = (
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel."""
+    """Return our wheel."""
     return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
 
 
 @pytest.mark.parametrize("install", ORIGINS, ids=lambda install: install.__name__)
 def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> None:
-    """With NVIDIA's wheel there as well, the doctor's commands leave ours alone and whole."""
+    """If NVIDIA's wheel is installed too, the doctor's commands leave only ours, complete."""
     environment = Environment(tmp_path / "environment")
     install(environment, wheel, tmp_path)
     if install is not target_folder:
@@ -93,7 +93,7 @@ def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> No
 
 
 def test_a_place_that_is_gone_is_named(tmp_path: Path, wheel: Path) -> None:
-    """The wheel is no longer there: so the text says, and once it is back the command works."""
+    """A missing wheel is reported. After it is restored, the command works."""
     place = tmp_path / wheel.name
     shutil.copy(str(wheel), str(place))
     environment = Environment(tmp_path / "environment")
@@ -109,7 +109,7 @@ def test_a_place_that_is_gone_is_named(tmp_path: Path, wheel: Path) -> None:
 
 
 def test_an_environment_without_pip_gets_it(tmp_path: Path, wheel: Path) -> None:
-    """Where this Python has no pip, the commands begin with the one that brings it."""
+    """Without pip, the first command installs pip."""
     environment = Environment(tmp_path / "environment")
     environment.install("--no-index", str(wheel))
     (environment.site / "tensorrtserver" / "__init__.py").unlink()

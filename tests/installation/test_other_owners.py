@@ -1,4 +1,4 @@
-"""Other modules called ``tensorrtserver`` on the import path: each is named, with what to do."""
+"""Other modules named ``tensorrtserver`` on the import path are reported with a remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCRIPT = "import tensorrtserver.api as api\nprint(hasattr(api, 'InferContext'))\
 
 
 def run(folder: Path, *arguments: str, path: str = "", console: bool = False) -> Any:
-    """``python -m tritonclient_shim``, or the console script, whose path has not the folder."""
+    """Run ``python -m tritonclient_shim``, or the console script without the folder on its path."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON_SHIM_", "PYTHON"))}
     code = "import sys; sys.path.pop(0); from tritonclient_shim.cli import main; sys.exit(main())"
     start = ["-c", code] if console else ["-m", "tritonclient_shim"]
@@ -34,7 +34,7 @@ def run(folder: Path, *arguments: str, path: str = "", console: bool = False) ->
 
 
 def own_module(folder: Path, kind: str) -> Path:
-    """Return the user's own module or package of our name."""
+    """Write a user's module or package with our name, and return its path."""
     if kind == "module":
         path = folder / "tensorrtserver.py"
         path.write_text("VALUE = 1\n", "utf-8")
@@ -54,7 +54,7 @@ def commands(text: str) -> list[str]:
 @pytest.mark.parametrize("console", [True, False], ids=["console script", "python -m"])
 @pytest.mark.parametrize("where", ["here", "PYTHONPATH"])
 def test_the_doctor_names_it(tmp_path: Path, kind: str, console: bool, where: str) -> None:
-    """In the working folder, where scripts lie, or on PYTHONPATH: its path, how to rename it."""
+    """The doctor prints the path of a module that hides ours, and a command that renames it."""
     place = tmp_path / "a folder"
     place.mkdir()
     result = own_module(place, kind)
@@ -70,7 +70,7 @@ def test_the_doctor_names_it(tmp_path: Path, kind: str, console: bool, where: st
 
 @pytest.mark.parametrize("kind", ["module", "package"])
 def test_run_names_it(tmp_path: Path, kind: str) -> None:
-    """`run` says on stderr what hides ours beside the script, and runs it as Python would."""
+    """`run` reports on stderr a module beside the script that hides ours, then runs the script."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "old.py").write_text(SCRIPT, "utf-8")
     result = own_module(tmp_path / "scripts", kind)
@@ -85,7 +85,7 @@ def test_run_names_it(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["module", "package"])
 def test_the_faq_has_the_error_that_plain_python_gives(tmp_path: Path, kind: str) -> None:
-    """Without `run` nothing of ours is executed; the FAQ has what Python says then."""
+    """The FAQ has Python's error for a script that runs without `run`."""
     own_module(tmp_path, kind)
     (tmp_path / "old.py").write_text("from tensorrtserver.api import InferContext\n", "utf-8")
     done = subprocess.run(
@@ -100,14 +100,14 @@ def test_the_faq_has_the_error_that_plain_python_gives(tmp_path: Path, kind: str
 
 
 def test_run_names_the_script_itself(tmp_path: Path) -> None:
-    """A script called tensorrtserver.py is what it imports itself."""
+    """`run` reports that a script named tensorrtserver.py imports itself."""
     (tmp_path / "tensorrtserver.py").write_text(SCRIPT, "utf-8")
     done = run(tmp_path, "run", "tensorrtserver.py")
     assert f"{tmp_path / 'tensorrtserver.py'} is imported as 'tensorrtserver'" in done.stderr
 
 
 def test_a_folder_of_that_name_is_nobodys(tmp_path: Path) -> None:
-    """A folder without __init__.py beside the script, of data say, hides nothing."""
+    """A folder without __init__.py beside the script hides nothing."""
     (tmp_path / "tensorrtserver").mkdir()
     (tmp_path / "old.py").write_text(SCRIPT, "utf-8")
     done = run(tmp_path, "run", "old.py")
@@ -118,7 +118,7 @@ def test_a_folder_of_that_name_is_nobodys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [True, False], ids=["before ours", "after ours"])
 def test_nvidias_elsewhere_is_named(tmp_path: Path, first: bool) -> None:
-    """NVIDIA's in another folder, in either order: which is used, and what removes NVIDIA's."""
+    """NVIDIA's package in another folder is reported with the command that removes it."""
     place = tmp_path / "nvidia"
     (place / "tensorrtserver" / "api").mkdir(parents=True)
     (place / "tensorrtserver" / "__init__.py").touch()

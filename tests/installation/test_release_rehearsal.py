@@ -1,4 +1,4 @@
-"""``scripts/release --dry-run``: a release is rehearsed in a clone, from what git tracks."""
+"""``scripts/release --dry-run`` rehearses a release in a clone of the tracked files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_a_users_own_file_is_no_part_of_a_release(checkout: Path) -> None:
-    """A file that git does not track neither fails a rehearsal nor goes into its archives."""
+    """An untracked file does not fail a rehearsal, and is not in its archives."""
     (checkout / "notes.log").write_text("mine")
     command = [str(checkout / "scripts/release"), "9999.0", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

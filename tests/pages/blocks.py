@@ -1,7 +1,7 @@
 """The commands and files of a documentation page, and how a test executes them.
 
-A block ``sh`` holds commands, one per line. Each must succeed unless ``# exits with N`` stands
-behind it. A block ``python`` whose first line is ``# name.py`` is that file.
+A block ``sh`` has a command per line. Each must succeed, unless ``# exits with N`` follows it. A
+block ``python`` whose first line is ``# name.py`` is the file of that name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def environment(folder: Path, **variables: str) -> Environment:
 
 
 def execute(body: str, where: Environment, instead: Mapping[str, str]) -> list[str]:
-    """Write the files and run the commands of a text, with some words replaced → the outputs."""
+    """Replace some words of a text, write its files and run its commands. Return the outputs."""
     outputs = []
     for kind, code in _BLOCK.findall(body):
         for word, place in instead.items():

@@ -1,4 +1,4 @@
-"""The API reference has everything that is public."""
+"""The API reference describes every public name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = text("docs/api.md")
 
 
 def test_the_facade_is_complete() -> None:
-    """Each class and function of ours that a star import binds is described."""
+    """The page describes each class and function of ours that a star import binds."""
     ours = {
         name
         for name in api.__all__
@@ -27,21 +27,21 @@ def test_the_facade_is_complete() -> None:
 
 
 def test_the_memory_modules_are_complete() -> None:
-    """Each of their functions and exceptions is named, and exists."""
+    """The page names exactly the functions and exceptions of the memory modules."""
     for module in (shared_memory, cuda_shared_memory):
         name = module.__name__
         listed = PAGE.partition(f".. automodule:: {name}\n   :members: ")[2].partition("\n\n")[0]
-        made_there = {
+        defined = {
             key
             for key, value in vars(module).items()
             if getattr(value, "__module__", "") == name and not key.startswith("_")
             if inspect.isclass(value) or inspect.isfunction(value)
         }
-        assert set(re.findall(r"\w+", listed.partition("\n```")[0])) == made_there
+        assert set(re.findall(r"\w+", listed.partition("\n```")[0])) == defined
 
 
 def test_the_rest_is_complete() -> None:
-    """What this package offers by itself is described."""
+    """The page describes the functions of this package that v1 did not have."""
     offered = set(tritonclient_shim.__all__) - {"__version__"}
     assert offered == set(re.findall(r"autofunction:: tritonclient_shim\.(\w+)", PAGE))
     listed = r"^\.\. auto(?:class|exception|function):: (\w+)$"

@@ -1,4 +1,4 @@
-"""Quickstart and how-to pages: their commands are run against a genuine server."""
+"""Quickstart and how-to pages: their commands run against a genuine server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.pages.blocks import ROOT, environment, execute, text
 HOW_TO = sorted(path.name for path in (ROOT / "docs" / "how-to").glob("*.md"))
 SUMS = str(np.arange(16) + 1)
 
-#: The commands of README's "Leaving the old API": how each ends, and what it prints.
+#: The commands of README's "Leaving the old API": their exit status, and a part of their output.
 LEAVING = {
     "run": (0, SUMS),
     "scan": (1, "script.py:5:10: TS051"),
@@ -42,7 +42,7 @@ def instead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, s
 
 
 def test_quickstart(tmp_path: Path, instead: Mapping[str, str]) -> None:
-    """From installation to the report: every command ends as the page says, the sums are right."""
+    """Every command of the quickstart ends as the page says. The sums are right."""
     where = environment(tmp_path / "environment")
     outputs = execute(text("docs/quickstart.md"), where, instead)
     assert sum(output.startswith(SUMS) for output in outputs) == 2
@@ -50,14 +50,14 @@ def test_quickstart(tmp_path: Path, instead: Mapping[str, str]) -> None:
 
 
 def test_the_readme_has_the_same_script() -> None:
-    """The script of the README is the quickstart's, which is run."""
+    """The script of the README is the script of the quickstart."""
     script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
     assert "InferContext" in script and script in text("README.md")
 
 
 @pytest.mark.release
 def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None:
-    """Each command of that part of the README does to the script what stands beside it."""
+    """Each command of "Leaving the old API" has the documented effect on the script."""
     where = environment(tmp_path / "environment")
     where.install(instead["path/to/this/checkout"])
     script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
@@ -97,7 +97,7 @@ def test_how_to(tmp_path: Path, instead: Mapping[str, str], name: str) -> None:
     reason="CONTRIBUTING asks for 3.9: on 3.8 pip has to compile parts of tritonclient[all]",
 )
 def test_contributing(tmp_path: Path) -> None:
-    """CONTRIBUTING: from a clone to the first green test, with what pip fetches."""
+    """The commands of CONTRIBUTING lead from a clone to the first green test."""
     clone = tmp_path / "environment" / "work"
     where = environment(tmp_path / "environment")
     del where.variables["PIP_NO_DEPS"]

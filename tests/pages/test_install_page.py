@@ -1,4 +1,4 @@
-"""docs/install.md: each way to install works, and each way out of a mix-up leads out of it."""
+"""docs/install.md: each way to install works, and each repair of a mixture works."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def nothing(_where: Environment, _wheel: Path) -> None:
     pass
 
 
-#: What is there before the commands of a section are typed.
+#: The function that prepares the environment for the commands of a section.
 BEFORE: dict[str, Callable[[Environment, Path], None]] = {
     "From an index": nothing,
     "From a wheel": nothing,
@@ -58,19 +58,19 @@ BEFORE: dict[str, Callable[[Environment, Path], None]] = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel."""
+    """Return our wheel."""
     return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
 
 
 def places(folder: Path) -> dict[str, str]:
-    """Return what the page's places are here."""
+    """Return the paths of this machine by the paths of the page."""
     checkout = distributions.checkout(folder / "source")
     return {"path/to/this/checkout": str(checkout)}
 
 
 @pytest.mark.parametrize("title", BEFORE)
 def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None:
-    """The commands of the section, typed: the star import works, and the doctor is content."""
+    """After the commands of a section, the star import works. The doctor reports no error."""
     where = environment(tmp_path / "environment")
     if title == "From an index":
         where.variables.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent))
@@ -82,14 +82,14 @@ def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None
 
 
 def test_an_environment(tmp_path: Path) -> None:
-    """The commands make an environment, activate it, and find a pip that is its own."""
+    """The commands make and activate an environment with its own pip."""
     where = environment(tmp_path / "environment")
     (version,) = execute(PAGE["An environment"], where, {})[-1:]
     assert str(where.folder / "work" / "my-environment") in version
 
 
 def test_removal(tmp_path: Path, wheel: Path) -> None:
-    """NVIDIA's goes before ours comes, and ours goes without leaving anything behind."""
+    """The commands remove NVIDIA's package, and later ours completely."""
     where = environment(tmp_path / "environment")
     with_nvidias(where, wheel)
     execute(PAGE["NVIDIA's package goes first"], where, {})
@@ -100,6 +100,6 @@ def test_removal(tmp_path: Path, wheel: Path) -> None:
 
 
 def test_every_section_is_typed() -> None:
-    """No section with commands is left out."""
+    """A test runs the commands of every section."""
     others = {"An environment", "NVIDIA's package goes first", "Removing it"}
     assert set(PAGE) == {*BEFORE, *others}

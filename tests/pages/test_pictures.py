@@ -1,4 +1,4 @@
-"""The pictures of the pages are drawn from what they show, and are current."""
+"""The pictures of the pages are up to date."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def words(name: str) -> list[str]:
 
 
 def test_pictures_are_current() -> None:
-    """Each is what scripts/pictures draws."""
+    """Each picture is as scripts/pictures draws it."""
     command = [sys.executable, str(ROOT / "scripts" / "pictures"), "--check"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_chart_shows_the_table() -> None:
-    """Every workload of docs/costs.md is there, with both of its ratios."""
+    """The chart has every workload of docs/costs.md, with both ratios."""
     table = text("docs/costs.md").partition("| workload |")[2].partition("\n\n")[0]
     shown = words("benchmarks.svg")
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
@@ -39,7 +39,7 @@ def test_the_chart_shows_the_table() -> None:
 
 
 def test_the_recorded_demo_is_of_these_scripts() -> None:
-    """Each feature of the demo is in the recording, in order; the picture has its beginning."""
+    """The recording has each feature of the demo in order. The picture has the first features."""
     recording = (PICTURES / "demo.txt").read_text("utf-8")
     headings = re.findall(r"^--- (.*)$", recording, re.MULTILINE)
     assert headings == [program.says for program in PROGRAMS]

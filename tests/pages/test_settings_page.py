@@ -1,4 +1,4 @@
-"""docs/settings.md: its examples run as they stand there."""
+"""docs/settings.md: its examples run unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_block_is_tried_below() -> None:
 
 
 def test_configure(tmp_path: Path) -> None:
-    """The first call of the page is taken where there is such a file, and returns the settings."""
+    """The first call of the page returns the settings, if its file exists."""
     authorities = tmp_path / "triton-ca.pem"
     authorities.touch()
     code = PYTHON[0].replace("/etc/ssl/triton-ca.pem", str(authorities))
@@ -39,7 +39,7 @@ def test_configure(tmp_path: Path) -> None:
 
 
 class _Recorder(BaseHTTPRequestHandler):
-    """Answers everything with 200, and keeps the credentials that it was given."""
+    """A server that replies with status 200, and keeps the credentials of requests."""
 
     credentials: list[str] = []
 
@@ -54,7 +54,7 @@ class _Recorder(BaseHTTPRequestHandler):
 
 
 def test_plugin(tmp_path: Path) -> None:
-    """The plugin of the page, named as the page says, puts its credentials into requests."""
+    """The plugin of the page adds its credentials to requests."""
     name, variable, value = re.findall(r"# (\S+\.py), used with (\w+)=(\S+)", PYTHON[1])[0]
     (tmp_path / name).write_text(PYTHON[1], "utf-8")
     script = (
@@ -71,7 +71,7 @@ def test_plugin(tmp_path: Path) -> None:
 
 
 def test_models(tmp_path: Path) -> None:
-    """The description of a model is taken as a file; its labels lie beside it."""
+    """The file of the page describes a model. A file beside it has the labels."""
     (document,) = [code for kind, code in BLOCKS if kind == "json"]
     (tmp_path / "models.json").write_text(document, "utf-8")
     (tmp_path / "iris.txt").write_text("setosa\nversicolor\nvirginica\n", "utf-8")
@@ -80,7 +80,7 @@ def test_models(tmp_path: Path) -> None:
 
 
 def test_unwrap(tmp_path: Path) -> None:
-    """The client behind a context answers what the old API never asked."""
+    """The client behind a context has functions that the old API lacks."""
     with TritonServer.start(models=("simple",)) as server:
         code = PYTHON[2].replace("localhost:8001", server.grpc)
         done = python(tmp_path, "-c", code)

@@ -1,4 +1,4 @@
-"""docs/testing.md: its blocks are a test file, which passes."""
+"""docs/testing.md: its blocks are a test file that passes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_running_sum():
 
 
 def test_the_blocks_run(tmp_path: Path) -> None:
-    """Both tests of the page pass, the second with the plugin's fixture; its models work."""
+    """Both tests of the page pass, and its models work."""
     blocks = re.findall(r"^```python\n(.*?)^```$", text("docs/testing.md"), re.M | re.S)
     (tmp_path / "test_page.py").write_text("\n\n".join(blocks) + _CALLS, "utf-8")
     done = subprocess.run(

@@ -1,6 +1,6 @@
-"""Ten tasks of a newcomer with a script of 2019, done with the commands of the pages alone.
+"""Ten tasks of a newcomer with a script of 2019, done only with commands of the pages.
 
-Each test is a task, in one environment and one folder. A command is typed only if the page has it.
+Each test is a task. All share an environment and a folder. A test types only commands of a page.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Walk(NamedTuple):
         return self.place.folder / "work"
 
     def type(self, page: str, command: str, status: int = 0) -> str:
-        """Return what a command of a page prints, with the addresses and paths of this machine."""
+        """Run a command of a page with this machine's addresses and paths. Return its output."""
         assert re.search(rf"(?:^|[ `$]){re.escape(command)}(?:$|[ `\n])", text(page), re.MULTILINE)
         instead = {
             "localhost:8001": self.server.grpc,
@@ -80,7 +80,7 @@ class Walk(NamedTuple):
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    """Yield an environment, which the first screen of README has filled, and a Triton."""
+    """Yield a Triton, and an environment after the commands of README's first screen."""
     folder = tmp_path_factory.mktemp("walk")
     checkout = distributions.checkout(folder / "checkout")
     with TritonServer.start(models=("simple",)) as server:
@@ -91,14 +91,14 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
 
 
 def test_1_install(walk: Walk) -> None:
-    """After the first screen of README the doctor is content."""
+    """After the first screen of README the doctor reports no error."""
     assert walk.type("docs/install.md", "tritonclient-shim doctor").startswith(
         "Nothing is wrong.\n"
     )
 
 
 def test_2_run(walk: Walk) -> None:
-    """The script runs as it is, and prints one notice."""
+    """The unchanged script runs, and prints one notice."""
     walk.write()
     printed = walk.type("README.md", "python script.py")
     assert PRINTED in printed and printed.count("TensorRTServerDeprecationWarning: ") == 1
@@ -122,7 +122,7 @@ def test_4_scan(walk: Walk) -> None:
 
 
 def test_5_fix_one_use(walk: Walk) -> None:
-    """The code that the guide shows for gRPC takes the place of the old code."""
+    """The guide's code for gRPC replaces the old code."""
     old = walk.write()
     section = walk.place.succeed("sh", "-c", "tritonclient-shim guide health")
     code = re.split(r"\n  \S.*\n", section)[2]  # behind the heading of tritonclient, gRPC
@@ -136,7 +136,7 @@ def test_5_fix_one_use(walk: Walk) -> None:
 
 
 def test_6_migrate(walk: Walk) -> None:
-    """The migration prints a diff, says how to write it, and its result prints the same."""
+    """``migrate`` prints a diff, and says how to write it. The new script's output is equal."""
     walk.write()
     command = "tritonclient-shim migrate --to grpc script.py"
     assert "--write writes the changes" in walk.type("docs/migrate.md", command, status=1)
@@ -147,7 +147,7 @@ def test_6_migrate(walk: Walk) -> None:
 
 
 def test_7_baseline(walk: Walk) -> None:
-    """A baseline hides what is there; a new use is reported."""
+    """A baseline hides known uses. A new use is reported."""
     script = walk.write()
     (walk.folder / "src").mkdir()
     shutil.move(str(walk.folder / "script.py"), str(walk.folder / "src" / "script.py"))
@@ -159,7 +159,7 @@ def test_7_baseline(walk: Walk) -> None:
 
 
 def test_8_gateway(walk: Walk) -> None:
-    """The page's commands start a gateway, whose line names the address that answers."""
+    """The page's commands start a gateway. Its first line names an address that replies."""
     install, start, *_ = re.findall(r"^\$ (.*)$", text("docs/gateway.md"), re.MULTILINE)
     walk.type("docs/gateway.md", install)
     start = start.replace("triton.example:8001", walk.server.grpc)
@@ -174,15 +174,15 @@ def test_8_gateway(walk: Walk) -> None:
         line = gateway.stdout.readline()
         assert f"Triton answers at {walk.server.grpc}" in line
         (address,) = re.findall(r"http (\S+),", line)
-        with urllib.request.urlopen(f"http://{address}/api/health/ready", timeout=30) as answer:
-            assert answer.status == 200
+        with urllib.request.urlopen(f"http://{address}/api/health/ready", timeout=30) as reply:
+            assert reply.status == 200
     finally:
         gateway.terminate()
         gateway.wait(30)
 
 
 def test_9_doctor(walk: Walk) -> None:
-    """The doctor names what is broken first, and its command mends it."""
+    """The doctor first reports the error, with a command that repairs it."""
     (walk.folder / "tensorrtserver.py").write_text("")
     command = "tritonclient-shim doctor"
     title, error, remedy, *_ = walk.type("docs/install.md", command, status=1).splitlines()
@@ -195,7 +195,7 @@ def test_9_doctor(walk: Walk) -> None:
 
 
 def test_10_find_an_error(walk: Walk) -> None:
-    """The text of an error, as the page quotes it or whole, finds what to do."""
+    """``guide`` explains an error, for the whole text and for the quoted part."""
     walk.write(OLD.replace("localhost:8001", "localhost:1"))
     done = walk.place.run("sh", "-c", "python script.py")
     (error,) = re.findall(r"Exception: (.*)", done.stderr)

@@ -59,7 +59,7 @@ def sequence_sum(inputs: Arrays, sequence: testing.Sequence) -> Arrays:
 
 @testing.model(inputs=[("INPUT0", "FP32", [-1])], outputs=[("OUTPUT0", "FP32", [-1])])
 def spare(inputs: Arrays) -> Arrays:
-    """Return the input; a model without batching."""
+    """Return the input. The model has no batching."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 

@@ -1,4 +1,4 @@
-"""Declarations of models that cannot be: each is refused where it stands."""
+"""Impossible declarations of models raise an error at once."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ GOOD: dict[str, Any] = {"inputs": [("I", "FP32", [1])], "outputs": [("O", "FP32"
     ],
 )
 def test_wrong_declaration(wrong: dict[str, Any], says: str) -> None:
-    """A declaration that cannot be is named with what was expected."""
+    """An impossible declaration raises ValueError, with what was expected."""
     with pytest.raises(ValueError, match=says):
         testing.model(**{**GOOD, **wrong})(dict)
 
 
 def test_what_is_no_tensor() -> None:
-    """A tensor that is no tuple of name, data type and dims is refused."""
+    """A tensor that is no tuple of name, data type and dims raises TypeError."""
     with pytest.raises(TypeError, match=r"'I' is no tensor; expected \(name, data type, dims\)"):
         testing.model(inputs=["I"], outputs=[])
 
 
 def test_what_is_no_function() -> None:
-    """A version that cannot be called is refused."""
+    """A version that cannot be called raises TypeError."""
     versions: Any = {1: "f"}
     with pytest.raises(TypeError, match="'f' is no function"):
         testing.model(**GOOD, versions=versions)(dict)
 
 
 def test_a_function_without_declaration() -> None:
-    """A server serves declared functions; the error says how to declare one."""
+    """A function without a declaration raises TypeError, which says how to declare it."""
     model: Any = dict
     with pytest.raises(TypeError, match=r"@testing.model\(inputs=…, outputs=…\)"), testing.server(
         m=model
@@ -58,6 +58,6 @@ def test_a_function_without_declaration() -> None:
 
 
 def test_an_unknown_status() -> None:
-    """ServerError knows the statuses of a server."""
+    """ServerError with an unknown status code raises ValueError."""
     with pytest.raises(ValueError, match="code is 'BUSY'; expected one of: INVALID_ARGUMENT"):
         testing.ServerError("no", "BUSY")

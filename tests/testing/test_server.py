@@ -36,20 +36,20 @@ def triton() -> Iterator[testing.Server]:
 
 
 def one_input(function: Any, **more: Any) -> testing.Model:
-    """Return a function of one value as a model."""
+    """Declare a function of one value as a model, and return the model."""
     tensors: Any = {"inputs": [("I", "FP32", [1])], "outputs": [("O", "FP32", [1])]}
     return testing.model(**tensors, max_batch_size=2, **more)(function)
 
 
-def ask(url: str, protocol: int, value: float = 3.0) -> Any:
-    """Send one value to the model ``m``."""
+def run_model(url: str, protocol: int, value: float = 3.0) -> Any:
+    """Send a value to the model ``m``, and return its output."""
     with InferContext(url, protocol, "m") as context:
         return context.run({"I": [np.array([value], np.float32)]}, {"O": RAW})["O"][0]
 
 
 @pytest.mark.smoke
 def test_batches(triton: testing.Server, protocol: int) -> None:
-    """The function gets the whole batch; the caller gets a list of its entries."""
+    """The function gets the whole batch. The caller gets a list of its entries."""
     with InferContext(triton.url(protocol), protocol, "simple") as context:
         result = context.run(
             {"INPUT0": [SIXTEEN, ONE], "INPUT1": [ONE, ONE]}, {"OUTPUT0": RAW}, batch_size=2
@@ -59,7 +59,7 @@ def test_batches(triton: testing.Server, protocol: int) -> None:
 
 
 def test_checks_of_the_client(triton: testing.Server, protocol: int) -> None:
-    """What v1's client refused is refused before the function is called."""
+    """The checks of v1's client raise an error before the function is called."""
     # docs/v1-behaviour.md §3.4
     with InferContext(triton.url(protocol), protocol, "simple") as context:
         with pytest.raises(InferenceServerException, match="unknown input 'X' for 'simple'"):
@@ -70,7 +70,7 @@ def test_checks_of_the_client(triton: testing.Server, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_unknown_model(triton: testing.Server, protocol: int) -> None:
-    """The error is the server's: its id, a request id, v1's words."""
+    """An unknown model is a server's error, with its id, a request id and v1's text."""
     with pytest.raises(InferenceServerException, match="unknown model 'nope'") as caught:
         InferContext(triton.url(protocol), protocol, "nope")
     assert caught.value.server_id() == "triton"
@@ -78,7 +78,7 @@ def test_unknown_model(triton: testing.Server, protocol: int) -> None:
 
 
 def test_classes(triton: testing.Server, protocol: int) -> None:
-    """Classes come with index, score and the labels that were declared."""
+    """Classes have index, score and the declared label."""
     values = np.array([5.1, 3.5, 4.3, 0.2])
     with InferContext(triton.url(protocol), protocol, "flowers") as context:
         result = context.run({"values": [values]}, {"predict_proba": (CLASS, 2)})
@@ -105,7 +105,7 @@ def test_callbacks(triton: testing.Server, protocol: int) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_sequences(triton: testing.Server, streaming: bool) -> None:
-    """A stateful function has the state of its own sequence, on a stream as without one."""
+    """A stateful function has the state of its sequence, with and without a stream."""
     start, end = InferRequestHeader.FLAG_SEQUENCE_START, InferRequestHeader.FLAG_SEQUENCE_END
     with InferContext(
         triton.grpc, ProtocolType.GRPC, "sequence_sum", correlation_id=7, streaming=streaming
@@ -120,7 +120,7 @@ def test_sequences(triton: testing.Server, streaming: bool) -> None:
 
 
 def test_an_exception_of_the_function(protocol: int) -> None:
-    """It is the server's refusal, as an exception in a model of Triton's is."""
+    """An exception of the function is a server's error, as on Triton."""
 
     def broken(inputs: Any) -> Any:
         raise ValueError("no such value")
@@ -128,13 +128,13 @@ def test_an_exception_of_the_function(protocol: int) -> None:
     with testing.server(m=one_input(broken), id="mine") as triton, pytest.raises(
         InferenceServerException, match="message: ValueError: no such value$"
     ) as caught:
-        ask(triton.url(protocol), protocol)
+        run_model(triton.url(protocol), protocol)
     assert caught.value.server_id() == "mine"
     assert caught.value.status() == ("StatusCode.INTERNAL" if protocol else "500")
 
 
 def test_a_refusal_of_the_function(protocol: int) -> None:
-    """ServerError is refused with its very message and status."""
+    """ServerError reaches the caller with its message and status code."""
 
     def busy(inputs: Any) -> Any:
         raise testing.ServerError("Exceeds maximum queue size", "UNAVAILABLE")
@@ -142,7 +142,7 @@ def test_a_refusal_of_the_function(protocol: int) -> None:
     with testing.server(m=one_input(busy)) as triton, pytest.raises(
         InferenceServerException, match="Exceeds maximum queue size$"
     ) as caught:
-        ask(triton.url(protocol), protocol)
+        run_model(triton.url(protocol), protocol)
     assert caught.value.status() == ("StatusCode.UNAVAILABLE" if protocol else "503")
 
 
@@ -156,17 +156,17 @@ def test_a_refusal_of_the_function(protocol: int) -> None:
     ],
 )
 def test_what_a_function_must_not_return(returned: Any, says: str, protocol: int) -> None:
-    """A function that returns something else is named, with what was expected."""
+    """A wrong return value is an error that names the model and the expected value."""
     model = one_input(lambda inputs: returned)
     with testing.server(m=model) as triton, pytest.raises(
         InferenceServerException, match="the function of model 'm'"
     ) as caught:
-        ask(triton.url(protocol), protocol)
+        run_model(triton.url(protocol), protocol)
     assert says in str(caught.value)
 
 
 def test_status_and_control(protocol: int) -> None:
-    """Health, status, index, load and unload are those of a server with these models."""
+    """Health, status, index, load and unload work as on a server with these models."""
     with testing.server(simple=simple, spare=spare) as triton:
         url = triton.url(protocol)
         assert ServerHealthContext(url, protocol).is_ready()
@@ -188,17 +188,17 @@ def test_status_and_control(protocol: int) -> None:
 
 
 def test_versions(protocol: int) -> None:
-    """Other versions have functions of their own; the decorated one is the newest."""
+    """Each version has its function. The decorated function is the newest version."""
     older = one_input(lambda inputs: {"O": inputs["I"] * 0 + 1}).versions[1]
     model = one_input(lambda inputs: {"O": inputs["I"] * 0 + 2}, versions={1: older})
     with testing.server(m=model) as triton:
-        assert ask(triton.url(protocol), protocol) == 2
+        assert run_model(triton.url(protocol), protocol) == 2
         context = InferContext(triton.url(protocol), protocol, "m", 1)
         assert context.run({"I": [np.ones(1, np.float32)]}, {"O": RAW})["O"][0] == 1
 
 
 def test_addresses_that_a_program_has_written_into_it(protocol: int) -> None:
-    """A server can have the addresses that programs know; where it has ended, nobody listens."""
+    """A server takes the addresses that programs use. After its end, connections fail."""
     urls = ("http://triton.test:1/", "triton.test:2")
     with testing.server(at=urls, simple=simple):
         with InferContext(urls[protocol], protocol, "simple") as context:
@@ -212,13 +212,13 @@ def test_addresses_that_a_program_has_written_into_it(protocol: int) -> None:
 
 
 def test_rewritten_addresses_lead_to_it(triton: testing.Server) -> None:
-    """The setting that leads scripts to another server leads to this one as well."""
+    """The setting that rewrites addresses can name this server."""
     configure(rewrite_addresses={"old.example:8000": triton.http})
     assert ServerHealthContext("old.example:8000", ProtocolType.HTTP).is_live()
 
 
 def test_unwrap_is_refused(triton: testing.Server, protocol: int) -> None:
-    """There is no connection for tritonclient; the error says so."""
+    """``unwrap`` raises an error, because tritonclient cannot reach this server."""
     with InferContext(triton.url(protocol), protocol, "simple") as context, pytest.raises(
         InferenceServerException, match="which no tritonclient client can reach"
     ):
@@ -226,6 +226,6 @@ def test_unwrap_is_refused(triton: testing.Server, protocol: int) -> None:
 
 
 def test_the_function_stays_a_function() -> None:
-    """What is declared a model can be called as before."""
+    """A function declared as a model can be called as before."""
     result = simple({"INPUT0": SIXTEEN, "INPUT1": ONE})
     np.testing.assert_array_equal(result["OUTPUT0"], SIXTEEN + 1)

@@ -1,4 +1,4 @@
-"""Type checkers on programs of the old API: no false alarm, and more than ``Any``.
+"""Type checkers on programs of the old API: no false alarm, and types other than ``Any``.
 
 mypy and pyright are in the environment ``check`` of tox, which runs this file.
 """
@@ -67,13 +67,13 @@ def program(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda item: item.__name__)
 def test_no_false_alarm(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
-    """Type checkers accept every form of a call that v1 took."""
+    """Type checkers accept every form of a call that v1 accepted."""
     assert checker(program("legacy_forms", tmp_path)) == {}
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda item: item.__name__)
 def test_what_is_known(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
-    """Results, ids and message fields have their types; arguments of other types are named."""
+    """Results, ids and message fields have their types. Wrong argument types are errors."""
     source = program("known_types", tmp_path)
     lines = source.read_text("utf-8").splitlines()
     wrong = {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
