@@ -211,7 +211,7 @@ def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
 
 
 def _hands_over(call: ast.Call, evaluator: Interpreter) -> bool:
-    """True if a call has its first argument called with the others: ``partial``, ``map``."""
+    """True if a call passes arguments to its first argument: ``partial``, ``map``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _HANDING:
         return True
     return bool(evaluator.of(call.func) & {Symbol("functools.partial"), Symbol("builtins.map")})

@@ -47,6 +47,6 @@ def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
 
 
 def _excluded(path: Path, other: Path) -> bool:
-    """True if two statements are in different branches of the same ``if``."""
+    """True if two statements are in different branches of an ``if``."""
     fields = {id(node): name for node, name in path if isinstance(node, ast.If)}
     return any(fields.get(id(node), name) != name for node, name in other)

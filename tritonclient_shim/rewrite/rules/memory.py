@@ -131,7 +131,7 @@ def _symbol(node: ast.AST, draft: Draft) -> str:
 
 
 def strings(node: ast.AST, draft: Draft) -> Plan:
-    """``serialize_string_tensor`` → a function of the file with the same result."""
+    """``serialize_string_tensor`` → a helper with an equal result."""
     if not isinstance(node, ast.Call):
         raise Refused("the function is used as a value")
     name = "serialize_strings"

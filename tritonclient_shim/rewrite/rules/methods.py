@@ -48,7 +48,7 @@ def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
 
 
 def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
-    """Return a function of the file in the place of one of v1's, with the same arguments."""
+    """Replace a function of v1 by a helper with equal arguments."""
 
     def carry_out() -> None:
         draft.need(helper)
