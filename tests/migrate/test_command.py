@@ -77,6 +77,15 @@ def test_unreadable_file_does_not_stop_the_others(
     assert "run_model" in (folder / "a.py").read_text("utf-8")
 
 
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_empty_path(folder: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty path is a file that does not exist. The other files are read."""
+    assert main([command, "", "a.py"]) == 3
+    captured = capsys.readouterr()
+    assert "No such file or directory" in captured.err
+    assert "TS051" in captured.out
+
+
 def test_bug_of_a_rule_does_not_stop_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

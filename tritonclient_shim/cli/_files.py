@@ -52,7 +52,7 @@ def _parts(text: str) -> list[str]:
 
 def _is_excluded(path: str, patterns: Iterable[str]) -> bool:
     """True if a pattern fits a name in the path, the path, or a folder above it."""
-    place = PurePath(os.path.relpath(path))
+    place = PurePath(os.path.relpath(path or os.curdir))
     folders = [str(place), *map(str, place.parents)]
     return any(
         any(fnmatchcase(folder, os.path.relpath(pattern)) for folder in folders)
