@@ -55,18 +55,6 @@ def test_a_client_closed_by_its_user_is_replaced(backend: StreamingBackend) -> N
     assert backend.client().is_server_live()
 
 
-def test_a_channel_closed_by_its_user_is_replaced(start_triton: Any) -> None:
-    """Not even closing the channel under the unwrapped client breaks a context."""
-    server = start_triton(models=["simple"])
-    backend = open_backend(Endpoint(GRPC, server.grpc))
-    backend.client()._channel.close()
-    assert isinstance(backend.infer(simple()), InferReply)
-    backend.client()._channel.close()
-    assert backend.live()
-    backend.client()._channel.close()
-    assert set(backend.model_configs(["simple"])) == {"simple"}
-
-
 def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> None:
     """done is called also if the channel is closed under a pending call."""
     server = start_triton(models=["slow"])

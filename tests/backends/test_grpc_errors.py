@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from tritonclient_shim.backends.grpc.errors import as_backend_error, breaks_channel, error_of
+from tritonclient_shim.backends.grpc.errors import BREAKING, as_backend_error, error_of
 from tritonclient_shim.core.errors import ServerError, TransportError, TransportKind
 
 CODE = grpc.StatusCode
@@ -115,8 +115,13 @@ def test_details_may_be_missing() -> None:
 
 def test_a_channel_is_not_given_up_for_words() -> None:
     """A server's text that ends like gRPC's own does not discard the channel."""
-    assert not breaks_channel(error_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
-    assert not breaks_channel(error_of(CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"))
+    for code, details in (
+        (CODE.UNAVAILABLE, "the proxy says: Connect Failed"),
+        (CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"),
+    ):
+        error = error_of(code, details)
+        assert isinstance(error, TransportError)
+        assert error.kind not in BREAKING
 
 
 def test_a_time_limit_has_a_kind() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Iterator
 
-import grpc
 import pytest
 
 from testbed import TritonServer
@@ -13,7 +12,6 @@ from tests.backends.contract_calls import simple
 from tests.backends.test_grpc_no_message import url as url_of_server_without_messages
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc.channel import ServerOfChannel
 from tritonclient_shim.core.errors import ServerError, TransportError, UnreadableReply
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
 
@@ -76,29 +74,3 @@ def test_no_message(url: str) -> None:
     """A reply of status OK without a message is an error."""
     outcome = outcome_of(open_backend(Endpoint(GRPC, url)), simple())
     assert isinstance(outcome, UnreadableReply), outcome
-
-
-class ChannelInState:
-    """A channel of ``grpc.aio`` in a given state."""
-
-    def __init__(self) -> None:
-        self.state = grpc.ChannelConnectivity.IDLE
-
-    def get_state(self) -> Any:
-        """Return the state."""
-        return self.state
-
-
-def test_lost_connection() -> None:
-    """A server's cache is dropped once the loop's channel has lost its connection.
-
-    It is kept before that channel has connected for the first time.
-    """
-    server, channel = ServerOfChannel(None), ChannelInState()
-    server.follow(channel)
-    server.present().fragile_streams = True
-    for state in (grpc.ChannelConnectivity.IDLE, grpc.ChannelConnectivity.READY):
-        channel.state = state
-        assert server.present().is_known
-    channel.state = grpc.ChannelConnectivity.IDLE
-    assert not server.present().is_known

@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from typing import Any, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Collection, Iterator, Sequence, TypeVar
 
 import grpc
 import tritonclient.grpc
@@ -33,19 +32,17 @@ from tritonclient_shim.backends.grpc.channel import (
     STREAM,
     CallInterceptor,
     LoopChannel,
-    Place,
     ServerOfChannel,
-    channel_credentials,
     check_files,
     options_of,
     target_of,
     unary_method,
 )
 from tritonclient_shim.backends.grpc.errors import (
+    BREAKING,
     CALL_ERRORS,
     StatusCode,
     as_backend_error,
-    breaks_channel,
     error_of,
 )
 from tritonclient_shim.backends.grpc.framing import (
@@ -89,7 +86,7 @@ class GrpcConnector:
     ) -> None:
         self.endpoint = endpoint
         self.timeout = settings.network_timeout
-        self._options = options_of(settings)
+        self.options = options_of(settings)
         self._files = files
         #: For our calls, which are given their time limit, and for those of a user's client.
         self.interceptor = CallInterceptor(settings, plugin, None)
@@ -111,11 +108,17 @@ class GrpcConnector:
         # setdefault decides between threads that come at once; the loser's never connects
         return connection or self._connections.setdefault(process, GrpcConnection(self))
 
-    def place(self) -> Place:
-        """Return what channels are opened with; TransportError for an impossible address."""
+    def open_channel(self, api: Any) -> Any:
+        """Open a channel of ``api``, which is grpc or grpc.aio.
+
+        TransportError for an impossible address.
+        """
         target = target_of(self.endpoint.address)
-        credentials = channel_credentials(self._files) if self.endpoint.secure else None
-        return Place(target, credentials, self._options)
+        if not self.endpoint.secure:
+            return api.insecure_channel(target, options=self.options)
+        pems = (self._files.roots, self._files.key, self._files.certificate)
+        credentials = grpc.ssl_channel_credentials(*[pem and pem.content for pem in pems])
+        return api.secure_channel(target, credentials, options=self.options)
 
     def discard(self, failed: GrpcConnection) -> None:
         """Let the next call make a new connection; calls under way keep theirs."""
@@ -150,9 +153,8 @@ class GrpcConnection:
 
     def __init__(self, connector: GrpcConnector) -> None:
         self._connector = connector
-        self._place = connector.place()
         self._timeout = connector.timeout
-        self._plain = self._place.open_channel(grpc)
+        self._plain = connector.open_channel(grpc)
         weakref.finalize(self, self._plain.close).atexit = False
         forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
         self.server = ServerOfChannel(self._plain)
@@ -182,9 +184,9 @@ class GrpcConnection:
         """Call a unary method."""
         return method(request, self._timeout, headers or None)
 
-    def start(self, method: Any, request: Any, headers: CallHeaders = ()) -> Any:
-        """Call a unary method in the background."""
-        return method.future(request, self._timeout, headers or None)
+    def start(self, request: bytes, headers: CallHeaders) -> Any:
+        """Send a serialised request in the background, and return gRPC's future."""
+        return self.infer.future(request, self._timeout, headers or None)
 
     def stream(self, requests: Iterator[bytes], headers: CallHeaders = ()) -> Any:
         """Open a stream of serialised messages."""
@@ -194,9 +196,9 @@ class GrpcConnection:
         """Return the channel of the running event loop, in place of another loop's."""
         known = self._loop_channel
         if known is None or known.loop is not asyncio.get_running_loop():
-            known = LoopChannel(self._place, self._connector.interceptor, self._timeout)
+            channel = self._connector.open_channel(grpc.aio)
+            known = LoopChannel(channel, self._connector.interceptor, self._timeout)
             self._loop_channel = known
-            self.server.follow(known.channel)
         return known
 
     def users_client(self) -> Any:
@@ -207,8 +209,7 @@ class GrpcConnection:
         kind = user_client_class(
             tritonclient.grpc.InferenceServerClient, close=methodcaller("stop_stream")
         )
-        target, credentials, options = self._place
-        client = kind(target, creds=credentials, channel_args=options)
+        client = kind("localhost", channel_args=self._connector.options)
         check_hooks(client, "_channel", "_client_stub")
         client._channel.close()  # it has never connected
         client._channel = self._connector.users_interceptor.intercepted(self._plain)
@@ -220,12 +221,8 @@ class GrpcConnection:
         """Forget the server, or the whole connection, if the error of a call demands it."""
         if isinstance(error, TransportError):
             self.server.lose()
-        if breaks_channel(error):
-            self.discard()
-
-    def discard(self) -> None:
-        """Let the next call use a new connection."""
-        self._connector.discard(self)
+            if error.kind in BREAKING:
+                self._connector.discard(self)
 
 
 def _popped(request: list[bytes]) -> Iterator[bytes]:
@@ -299,22 +296,6 @@ class GrpcBackend(StreamingBackend):
         """Return the configuration; ServerError NOT_FOUND for an unknown or unloaded model."""
         return read(config_document, self._ask("ModelConfig", name, version=version).message)
 
-    def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """Ask for several configurations at the same time, and leave out refused ones."""
-
-        def ask(connection: GrpcConnection) -> dict[str, ModelConfigDocument]:
-            method, metadata = connection.method("ModelConfig"), current_headers()
-            requests = [service_pb2.ModelConfigRequest(name=name) for name in names]
-            futures = [connection.start(method, request, metadata) for request in requests]
-            documents = {}
-            for name, future in zip(names, futures):
-                with suppress(ServerError):
-                    reply = _reply_of(connection, future)
-                    documents[name] = read(config_document, reply)
-            return documents
-
-        return self._call(ask)
-
     def _command(self, rpc: str, name: str) -> None:
         """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
         try:
@@ -365,7 +346,7 @@ class GrpcBackend(StreamingBackend):
         body, use, headers = encode_request(call), shm_use(call), call.headers
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
-            return connection, connection.start(connection.infer, body, headers)
+            return connection, connection.start(body, headers)
 
         def finish(future: Any) -> None:
             calls.leave(entry)
@@ -420,18 +401,11 @@ class GrpcBackend(StreamingBackend):
         self._connect = _refuse
 
     def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
-        """Use the connection; once more with a new one if a user of ``client()`` closed it."""
+        """Call ``begin`` with the connection; BackendError for an error of gRPC."""
         entry = calls.enter()
         try:
             connection = self._connect()
-            try:
-                return begin(connection)
-            except ValueError as error:
-                if "Cannot invoke RPC" not in str(error):
-                    raise
-                connection.discard()
-                connection = self._connect()
-                return begin(connection)
+            return begin(connection)
         except CALL_ERRORS as error:
             backend_error = as_backend_error(error, regions)
             connection.fail(backend_error)
@@ -440,17 +414,13 @@ class GrpcBackend(StreamingBackend):
             calls.leave(entry)
 
 
-def _reply_of(connection: GrpcConnection, future: Any, regions: Collection[str] = ()) -> Any:
+def _infer_reply_of(connection: GrpcConnection, future: Any, use: ShmUse) -> InferReply:
     """Return the reply of a call in the background; raise BackendError if it has failed."""
     if future.code() is StatusCode.OK:
-        return future.result()
-    error = error_of(future.code(), future.details(), regions)
+        return decode_reply(future.result(), use.outputs)
+    error = error_of(future.code(), future.details(), use.regions)
     connection.fail(error)
     raise error from None if future.cancelled() else future.exception()
-
-
-def _infer_reply_of(connection: GrpcConnection, future: Any, use: ShmUse) -> InferReply:
-    return decode_reply(_reply_of(connection, future, use.regions), use.outputs)
 
 
 def _refuse() -> GrpcConnection:

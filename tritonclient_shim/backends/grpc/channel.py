@@ -8,7 +8,6 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Tuple, Union
 from urllib.parse import quote
 
 import grpc
-import grpc.aio
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import tls
@@ -80,12 +79,6 @@ def check_files(files: Tls) -> None:
         raise SettingsError(_INSECURE)
     if files != tls.DEFAULT:
         tls.client_context(files)
-
-
-def channel_credentials(files: Tls) -> Any:
-    """Return the credentials of a secure channel."""
-    pems = (files.roots, files.key, files.certificate)
-    return grpc.ssl_channel_credentials(*[None if pem is None else pem.content for pem in pems])
 
 
 class CallDetails(NamedTuple):
@@ -181,20 +174,6 @@ def unresolvable() -> TransportError:
     return transport_error(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
 
 
-class Place(NamedTuple):
-    """Where a channel leads, and how."""
-
-    target: str
-    credentials: Any
-    options: tuple[Option, ...]
-
-    def open_channel(self, api: Any) -> Any:
-        """Open a channel of ``api``, which is grpc or grpc.aio."""
-        if self.credentials is None:
-            return api.insecure_channel(self.target, options=self.options)
-        return api.secure_channel(self.target, self.credentials, options=self.options)
-
-
 def unary_method(channel: Any, name: str) -> Any:
     """Return the call object of a unary method of the service on ``channel``."""
     request = getattr(service_pb2, f"{name}Request")
@@ -226,29 +205,13 @@ class ServerOfChannel:
 
     def __init__(self, channel: Any) -> None:
         self._channel = channel
-        self._followed: Any = None
-        self._was_ready = False
         self._server = KnownServer()
-
-    def follow(self, channel: Any) -> None:
-        """Watch a further channel to the same server, of ``grpc.aio``."""
-        self._followed, self._was_ready = channel, False
 
     def present(self) -> KnownServer:
         """Return what is known of the server; nothing if the channel has lost its connection."""
-        if self._server.is_known and not (
-            channel_state(self._channel) in (_READY, None) and self._is_connected()
-        ):
+        if self._server.is_known and channel_state(self._channel) not in (_READY, None):
             self.lose()
         return self._server
-
-    def _is_connected(self) -> bool:
-        """True if the further channel has kept its connection, or never had one."""
-        if self._followed is None:
-            return True
-        ready = self._followed.get_state() is grpc.ChannelConnectivity.READY
-        lost, self._was_ready = self._was_ready and not ready, ready
-        return not lost
 
     def lose(self) -> None:
         """Forget the server: a call has shown that the connection is lost."""
@@ -261,12 +224,11 @@ class LoopChannel:
     The interceptor's additions are made here, because ``grpc.aio`` has interceptors of its own.
     """
 
-    def __init__(self, place: Place, interceptor: CallInterceptor, timeout: float | None) -> None:
+    def __init__(self, channel: Any, interceptor: CallInterceptor, timeout: float | None) -> None:
         self.loop = asyncio.get_running_loop()
-        self.channel = place.open_channel(grpc.aio)
         self._interceptor = interceptor
         self._timeout = timeout
-        self._infer = self.channel.unary_unary(INFER)
+        self._infer = channel.unary_unary(INFER)
 
     async def infer(self, request: bytes, headers: CallHeaders) -> Any:
         """Return the serialised reply to a serialised request."""

@@ -81,7 +81,7 @@ _HANGS_UP = "failed to connect .*(Socket closed|Connection reset|Broken pipe|htt
 
 #: Kinds after which a channel is of no use. Without a connection gRPC waits before it tries again.
 #: After silence or a time limit gRPC may hand the next call to a connection that leads nowhere.
-_BREAKING = frozenset(
+BREAKING = frozenset(
     {
         TransportKind.UNREACHABLE,
         TransportKind.DROPPED,
@@ -138,11 +138,6 @@ def _unwrapped(details: str) -> str:
 def refusal(code: Any, details: str, regions: Collection[str]) -> ServerError:
     """Return a refusal of the server, without its mention of a request id."""
     return ServerError(user_message(details, regions), code.name, str(code))
-
-
-def breaks_channel(error: BackendError) -> bool:
-    """True if the channel is of no use after this error: a next call might not be sent."""
-    return isinstance(error, TransportError) and error.kind in _BREAKING
 
 
 #: What a gRPC call that fails raises.

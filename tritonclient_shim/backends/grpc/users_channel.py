@@ -88,9 +88,9 @@ class BoundConnection:
         reply, self.last = method.with_call(request, **self._options.arguments())
         return reply
 
-    def start(self, method: Any, request: Any, _: CallHeaders = ()) -> Any:
-        """Call a unary method in the background."""
-        self.last = method.future(request, **self._options.arguments())
+    def start(self, request: bytes, _: CallHeaders) -> Any:
+        """Send a serialised request in the background, and return gRPC's future."""
+        self.last = self.infer.future(request, **self._options.arguments())
         return self.last
 
     def stream(self, requests: Iterator[bytes], _: CallHeaders = ()) -> Any:
@@ -102,9 +102,6 @@ class BoundConnection:
         """Forget the server after an error of the transport, but keep the user's channel."""
         if isinstance(error, TransportError):
             self.server.lose()
-
-    def discard(self) -> None:
-        """Keep the channel, which is the user's."""
 
 
 class ChannelBackend(GrpcBackend):
