@@ -19,7 +19,6 @@ from tensorrtserver.api import (
 )
 from testbed.environment import chosen
 from tests.generation_marks import not_on
-from tests.server.odd_servers import foreign_server
 from tests.server.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import RegisteredRegion
@@ -63,28 +62,6 @@ def test_register_and_unregister(regions: Regions, control: SharedMemoryControlC
     assert control.unregister(handle) is None
     assert control.get_last_request_id() == 0
     assert "plain" not in regions.listed()
-
-
-def test_foreign_success(regions: Regions) -> None:
-    """Over HTTP a 200 without NV-Status of a foreign server is an error with v1's text."""
-    # docs/v1-behaviour.md §6.5
-    handle = regions.create(64, "foreign")
-    with foreign_server(200) as foreign:
-        control = SharedMemoryControlContext(foreign.url, 0)
-        with pytest.raises(InferenceServerException) as caught:
-            control.register(handle)
-        assert str(caught.value) == f"[ 0] {NO_STATUS}"
-
-
-def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """unregister_all leaves no region and last id 0, and succeeds without any region."""
-    # docs/v1-behaviour.md §6
-    for name in ("one", "two"):
-        regions.empty(64, name)
-    for _ in range(2):
-        assert control.unregister_all() is None
-        assert control.get_last_request_id() == 0
-        assert regions.listed() == {}
 
 
 def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
@@ -241,19 +218,6 @@ def total(context: InferContext, left: Any, right: Any) -> list[int]:
     return results["OUTPUT0"][0].tolist()  # type: ignore[no-any-return]
 
 
-def test_two_names_on_one_key(regions: Regions, context: InferContext) -> None:
-    """Both names of a key reach one memory, and the status shows both with the user's key."""
-    key = regions.new_key()
-    first, second = (regions.create(64, name, key) for name in ("first", "second"))
-    regions.control.register(first)
-    regions.control.register(second)
-    assert regions.listed()["first"] == regions.listed()["second"] == (key, 0, 64)
-    shm.set_shared_memory_region(first, [RAMP])
-    assert total(context, first, second) == (2 * RAMP).tolist()
-    context.run({"INPUT0": first, "INPUT1": first}, {"OUTPUT0": (RAW, second)})
-    assert total(context, first, [RAMP * 0]) == (2 * RAMP).tolist()
-
-
 @pytest.mark.parametrize("dropped", [0, 1])
 def test_unregister_one_of_two(regions: Regions, context: InferContext, dropped: int) -> None:
     """After one name of a key is unregistered, the other name works, and the first can return."""
@@ -313,15 +277,18 @@ def test_key_registered_by_others(triton: Any, regions: Regions, context: InferC
 
 
 def test_names_after_unregister_all(regions: Regions, context: InferContext) -> None:
-    """An unregistered name leaves no trace."""
+    """unregister_all leaves no name and last id 0, also without any region."""
+    # docs/v1-behaviour.md §6
     key = regions.new_key()
     handles = [regions.create(64, name, key) for name in ("first", "second", "third")]
     for _ in range(2):
         for handle in handles:
             regions.control.register(handle)
         assert total(context, handles[0], handles[2]) == [0] * 16
-        regions.control.unregister_all()
-        assert regions.listed() == {}
+        for _ in range(2):
+            assert regions.control.unregister_all() is None
+            assert regions.control.get_last_request_id() == 0
+            assert regions.listed() == {}
 
 
 def test_names_from_many_threads(regions: Regions, url: str, protocol: int) -> None:

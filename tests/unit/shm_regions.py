@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Callable, Iterator
 
 import tensorrtserver.shared_memory as shm
+from tests.own_interpreter import environment
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _numbers = itertools.count()
 
 
@@ -46,7 +46,7 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a script in a fresh interpreter, all warnings shown but the deprecation notice."""
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(code), *arguments],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=60,

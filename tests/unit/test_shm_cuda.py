@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import tensorrtserver.cuda_shared_memory as cudashm
-import tensorrtserver.shared_memory as shm
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import RegionError
 
@@ -275,17 +274,6 @@ def test_values_that_are_no_arrays(values: Any) -> None:
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
     assert str(caught.value) == f"input_values must be specified as {kind}"
-
-
-def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
-    """A system region's handle is refused."""
-    install()
-    handle = shm.create_shared_memory_region("r", "/shim_test_cuda_kind", 8)
-    try:
-        with pytest.raises(cudashm.CudaSharedMemoryException, match="a cuda region is needed"):
-            cudashm.set_shared_memory_region(handle, [np.ones(1)])
-    finally:
-        shm.destroy_shared_memory_region(handle)
 
 
 @pytest.fixture(autouse=True)
