@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,3 +89,10 @@ def test_a_failing_script_is_shown_in_full(
     assert problem == "string_client.py over http did not print \"'15' + '1' = '17'\""
     assert "'15' + '1' = '16'" in text and "PASS\n" in text
     assert "NOT OK string_client http " in text
+
+
+def test_the_picture_shows_these_scripts() -> None:
+    """The picture of the README has the first features of the demo, in order."""
+    picture = (ROOT / "docs" / "pictures" / "demo.svg").read_text("utf-8")
+    shown = re.findall(r">--- (.*)</text>", picture)
+    assert shown == [program.says for program in PROGRAMS[: len(shown)]] != []
