@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -151,48 +150,6 @@ wait_for_all_threads()
 os._exit(0)
 """
 
-#: Children that are not forked from the process that calls, while three threads call.
-CHILDREN = """
-import multiprocessing, os, sys, threading
-import numpy as np
-from tensorrtserver.api import *
-A = np.arange(16, dtype=np.int32)
-def run(context):
-    found = context.run({'INPUT0': [A], 'INPUT1': [A]}, {'OUTPUT0': InferContext.ResultFormat.RAW})
-    return found['OUTPUT0'][0].tolist() == (A * 2).tolist()
-def work(url, streaming):
-    with InferContext(url, 1, 'simple', streaming=streaming) as context:
-        os._exit(0 if run(context) else 1)
-def main(url, method):
-    processes, right = multiprocessing.get_context(method), []
-    def call(streaming):
-        with InferContext(url, 1, 'simple', streaming=streaming) as context:
-            for _ in range(10):
-                right.append(run(context))
-            started.wait(60)
-            while going:
-                right.append(run(context))
-    going, started = [1], threading.Barrier(4)
-    if method == 'forkserver':
-        processes.Process(target=print).start()  # the server is started before the first context
-    threads = [threading.Thread(target=call, args=(n == 0,), daemon=True) for n in range(3)]
-    for thread in threads:
-        thread.start()
-    started.wait(60)
-    children = [processes.Process(target=work, args=(url, n == 0)) for n in range(2)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(60)
-    going.clear()
-    for thread in threads:
-        thread.join(60)
-    assert [child.exitcode for child in children] == [0, 0], children
-    assert len(right) >= 30 and all(right)
-if __name__ == '__main__':
-    main(*sys.argv[1:])
-"""
-
 
 def run(text: str, folder: Path, *arguments: str, **variables: str) -> None:
     """Run the program in an interpreter of its own; it must succeed."""
@@ -232,12 +189,3 @@ def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
     """
     protocol, kind = way.split()
     run(FETCH, tmp_path, triton.url(int(protocol)), protocol, kind, GRPC_ENABLE_FORK_SUPPORT="0")
-
-
-@pytest.mark.release
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_processes_that_are_not_forked(triton: Any, tmp_path: Path, method: str) -> None:
-    """The advice of docs/settings.md for forks during gRPC calls of other threads works."""
-    # the children of Python 3.9 are forked before they become another program
-    variables = {"GRPC_ENABLE_FORK_SUPPORT": "0"} if sys.version_info < (3, 10) else {}
-    run(CHILDREN, tmp_path, triton.grpc, method, **variables)

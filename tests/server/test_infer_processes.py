@@ -51,22 +51,6 @@ class TestFork:
             assert in_child(work) == 0
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
-    def test_child_uses_its_parents(self, triton: Any) -> None:
-        """A context made before the fork works in parent and child (docs/v1-behaviour.md §F.5)."""
-        done = Completions()
-        with InferContext(triton.http, 0, "simple") as context:
-            context.async_run(done, add_sub(), BOTH)
-            done.wait()
-
-            def work() -> bool:
-                again = Completions()
-                context.async_run(again, add_sub(), BOTH)
-                results: Any = context.get_async_run_results(*again.wait())
-                return bool(results["OUTPUT0"][0].tolist() == SUM)
-
-            assert in_child(work) == 0
-            assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
-
     def test_child_closes_its_parents(self, triton: Any) -> None:
         """close() in a child does not wait for requests of its parent."""
         # docs/v1-behaviour.md §5

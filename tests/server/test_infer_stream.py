@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
 
 import tritonclient_shim
-from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
+from tensorrtserver.api import InferContext, InferenceServerException
 from testbed import TritonServer
-from tests.generation_marks import not_on
 from tests.relays import Relay
 from tests.server.infer_cases import (
     BOTH,
@@ -149,21 +147,6 @@ def relay(triton: TritonServer) -> Iterator[Relay]:
         yield relay
 
 
-def test_next_request(relay: Relay) -> None:
-    """run() and both kinds of async_run() work after a break, on one new stream."""
-    with InferContext(relay.address, 1, "slow", streaming=True) as context:
-        for _ in range(3):
-            context.run(fp32(0), ONE)
-            relay.when_sent(b"INPUT0", relay.cut)
-            with pytest.raises(InferenceServerException, match="14: Socket closed"):
-                context.run(fp32(0), ONE)
-            done = Completions()
-            context.async_run(done, fp32(0), ONE)
-            assert number(context.get_async_run_results(*done.wait())) == 0
-            old = context.async_run(fp32(0), ONE)
-            assert number(context.get_async_run_results(old, True)) == 0
-
-
 def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
     """The callback of a lost request may send the request again, and call run()."""
     again = Completions()
@@ -207,30 +190,6 @@ def test_open_sequence(relay: Relay) -> None:
         assert sums == [2, 4, 6]
 
 
-def test_server_restarted_on_its_port(start_triton: Any) -> None:
-    """After a server is killed and restarted, requests work and open sequences are refused."""
-    models = ["slow", "sequence_sum"]
-    server = start_triton(models)
-    with InferContext(server.grpc, 1, "sequence_sum", streaming=True) as context:
-        with InferContext(server.grpc, 1, "slow", streaming=True) as slow:
-            context.run(int32(5), OUTPUT, 1, START, 9100)
-            done = Completions()
-            slow.async_run(done, fp32(30), ONE)
-            server.kill()
-            with pytest.raises(InferenceServerException, match="14: Socket closed"):
-                slow.get_async_run_results(*done.wait())
-            with pytest.raises(InferenceServerException, match="14: Connect Failed"):
-                slow.run(fp32(0), ONE)
-            port = server.grpc.rpartition(":")[2]
-            start_triton(models, extra_args=[f"--grpc-port={port}"])
-            assert number(until_it_works(lambda: slow.run(fp32(0), ONE))) == 0
-        with client_error(LOST.format(9100)):
-            context.run(int32(6), OUTPUT)
-        for flags, total in ((START, 6), (END, 12)):
-            result = until_it_works(partial(context.run, int32(6), OUTPUT, 1, flags))
-            assert number(result, "OUTPUT") == total
-
-
 def test_answer_over_the_size_limit(triton: TritonServer) -> None:
     """A reply that is too large fails all requests on the stream. The context works on."""
     tritonclient_shim.configure(grpc_channel_arguments={"grpc.max_receive_message_length": 1 << 20})
@@ -243,22 +202,6 @@ def test_answer_over_the_size_limit(triton: TritonServer) -> None:
                 context.run({"INPUT0": [large]}, ONE)
             result = context.run({"INPUT0": [small]}, ONE)["OUTPUT0"][0]
             assert np.array_equal(result, small)
-
-
-@not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
-def test_model_unloaded(start_triton: Any) -> None:
-    """A model that is unloaded and loaded again does not break the stream."""
-    server = start_triton(["slow"])
-    control = ModelControlContext(server.http, 0)
-    with InferContext(server.grpc, 1, "slow", streaming=True) as context:
-        context.run(fp32(0), ONE)
-        control.unload("slow")
-        with pytest.raises(InferenceServerException, match="Request for unknown model: 'slow'"):
-            for _ in range(200):  # unloading returns before the model is gone
-                context.run(fp32(0), ONE)
-                threading.Event().wait(0.05)
-        control.load("slow")
-        assert number(context.run(fp32(0), ONE)) == 0
 
 
 def test_closed_while_broken(relay: Relay) -> None:

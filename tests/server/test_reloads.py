@@ -153,19 +153,6 @@ def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) 
         assert result.dtype == np.int32
 
 
-def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
-    """The server refuses an asynchronous request during a reload. The next request succeeds."""
-    url = reloading.server.url(protocol)
-    with InferContext(url, protocol, "identity_fp32") as context:
-        inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
-        context.run(inputs, {"OUTPUT0": RAW})
-        reloading.change("identity_fp32", "TYPE_FP32", "TYPE_INT32")
-        with pytest.raises(Exception, match="data-type"):
-            context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
-        result = context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
-        assert result["OUTPUT0"][0].dtype == np.int32
-
-
 @pytest.mark.smoke
 def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
     """A batch size that a reload allows is sent, in every calling style."""

@@ -32,7 +32,6 @@ from tests.server.stub_cases import (
     slow_request,
     stub_at,
 )
-from tests.stream_server import StreamServer
 
 pb: Any = grpc_service_pb2  # Profile is not in its stubs
 
@@ -225,19 +224,6 @@ def test_with_call_of_a_refusal(stub: Any) -> None:
     assert list(call.trailing_metadata()) == list(call.initial_metadata()) == []
 
 
-def test_callback_of_a_future(stub: Any) -> None:
-    """``add_callback`` registers a callback for the end of a pending call.
-
-    After the end it returns False.
-    """
-    future = stub.Infer.future(slow_request(1))
-    called = threading.Event()
-    assert future.add_callback(called.set) is True
-    assert called.wait(SECONDS)
-    assert future.result(SECONDS) is not None
-    assert future.add_callback(pytest.fail) is False
-
-
 def test_stream_under_way(stub: Any) -> None:
     """A stream has gRPC's ``next`` and states, and calls its callback when it ends."""
     more, called = threading.Event(), threading.Event()
@@ -256,49 +242,6 @@ def test_stream_under_way(stub: Any) -> None:
     assert (stream.running(), stream.done(), stream.code()) == (False, True, Code.OK)
     assert called.wait(SECONDS)
     assert not stream.add_callback(pytest.fail)
-
-
-def test_channel_of_a_class_without_hash(triton: Any) -> None:
-    """A user's channel class that is not hashable works."""
-
-    class Channel(grpc.Channel):
-        def __eq__(self, other: object) -> bool:  # so the class has no hash
-            return self is other
-
-        def __init__(self, channel: Any) -> None:
-            self._channel = channel
-
-        def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
-            return self._channel.unary_unary(*args, **kwargs)
-
-        def unary_stream(self, *args: Any, **kwargs: Any) -> Any:
-            return self._channel.unary_stream(*args, **kwargs)
-
-        def stream_unary(self, *args: Any, **kwargs: Any) -> Any:
-            return self._channel.stream_unary(*args, **kwargs)
-
-        def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
-            return self._channel.stream_stream(*args, **kwargs)
-
-        def subscribe(self, *args: Any, **kwargs: Any) -> Any:
-            return self._channel.subscribe(*args, **kwargs)
-
-        def unsubscribe(self, callback: Any) -> Any:
-            return self._channel.unsubscribe(callback)
-
-        def close(self) -> None:
-            self._channel.close()
-
-        def __enter__(self) -> Any:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.close()
-
-    with Channel(grpc.insecure_channel(triton.grpc)) as channel:
-        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
-        for number in range(2):
-            assert is_sum(stub.Infer(simple_request(number)), number)
 
 
 #: A thread stopped inside the stream. It must not refer to __main__, which would keep the responses
@@ -350,21 +293,3 @@ def test_answer_that_v1_cannot_hold(way: str) -> None:
                 "stream": lambda: next(stub.StreamInfer(iter([request]), SECONDS)),
             }[way]()
         assert caught.value.code() is Code.INTERNAL
-
-
-class Leaving(StreamServer):
-    """A server that answers UNAVAILABLE when its model's configuration is requested."""
-
-    def _config(self, _request: bytes, context: Any) -> bytes:
-        context.abort(Code.UNAVAILABLE, "leaving")
-        raise AssertionError
-
-
-def test_stream_whose_model_cannot_be_asked_for() -> None:
-    """If the model's configuration request fails, the stream ends with its status."""
-    with Leaving(lambda _request: []) as server, stub_at(server.address) as stub:
-        responses = stub.StreamInfer(iter([slow_request(0)]), SECONDS)
-        with pytest.raises(grpc.RpcError, match="leaving"):
-            next(responses)
-        assert responses.code() is Code.UNAVAILABLE
-    assert not join_threads()

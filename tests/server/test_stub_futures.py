@@ -142,7 +142,12 @@ class Failing:
 
 
 class UsersChannel:
-    """A channel whose method ``fails`` raises ``error`` when a future is requested."""
+    """A channel whose method ``fails`` raises ``error`` when a future is requested.
+
+    Its class has no hash.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, channel: Any, fails: str, error: Exception) -> None:
         self._channel = channel
@@ -157,16 +162,6 @@ class UsersChannel:
         return Failing(result, self._error) if method.endswith(self._fails) else result
 
 
-class Refused(grpc.RpcError):
-    """An exception that a user's channel raises."""
-
-    def code(self) -> Any:
-        return Code.UNAVAILABLE
-
-    def details(self) -> str:
-        return "no call today"
-
-
 @pytest.mark.parametrize("error", [LookupError("own"), futures.TimeoutError("own")], ids=repr)
 def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
     """An exception of a user's channel in the background becomes the future's exception."""
@@ -177,16 +172,6 @@ def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
             future.result(SECONDS)
     assert caught.value is error
     assert (future.code(), future.details()) == (Code.UNKNOWN, "own")
-
-
-def test_question_that_the_users_channel_refuses(triton: Any) -> None:
-    """An RpcError of the configuration request becomes the future's exception."""
-    with grpc.insecure_channel(triton.grpc) as channel:
-        users = UsersChannel(channel, "ModelConfig", Refused())
-        future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
-        with pytest.raises(Refused):
-            future.result(SECONDS)
-    assert (future.code(), future.details()) == (Code.UNAVAILABLE, "no call today")
 
 
 def raising(error: type[BaseException]) -> Callable[..., None]:

@@ -95,18 +95,6 @@ def outcome(response: Any) -> tuple[Any, str]:
     return status.code, status.msg
 
 
-def test_status_counts_requests(stub: Any) -> None:
-    """An inference is counted in the statistics of its model (docs/v1-behaviour.md §6.2)."""
-
-    def count() -> int:
-        status = stub.Status(pb.StatusRequest(model_name="simple")).server_status
-        return int(status.model_status["simple"].version_status[1].model_inference_count)
-
-    before = count()
-    stub.Infer(simple_request(batch=3))
-    assert count() == before + 3
-
-
 def test_control_that_is_not_allowed(start_triton: Any) -> None:
     """load and unload at a server without explicit control are UNAVAILABLE."""
     # docs/v1-behaviour.md §9.3

@@ -100,13 +100,6 @@ except KeyError:
     assert run([OURS, check], api_implementation.Type()) == "absent"
 
 
-def test_messages_alone_load_no_grpc() -> None:
-    """Importing every message module loads neither grpc nor tritonclient nor gevent."""
-    check = "import sys; print({'grpc', 'tritonclient', 'gevent'} & set(sys.modules))"
-    source = "from tritonclient_shim.protos import grpc_service_pb2, retired_pb2"
-    assert run([source, check], api_implementation.Type()) == "set()"
-
-
 def test_no_warning_at_import() -> None:
     """No protobuf runtime deprecates a function that the generated modules call."""
     lines = ["import google.protobuf.reflection, warnings", "warnings.simplefilter('error')"]

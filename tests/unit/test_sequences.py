@@ -28,19 +28,6 @@ def stream(fake: FakeBackend) -> ContextStream:
 BROKE = "in the midst of sequence 7: .* FLAG_SEQUENCE_START"
 
 
-def test_open_sequence_must_be_started_again(fake: FakeBackend, stream: ContextStream) -> None:
-    """A sequence that was open at a break is refused until it starts again."""
-    stream.send(call(1, 7, start=True), print)
-    fake.latest.end()
-    for end in (False, True):
-        with pytest.raises(TransportError, match=BROKE):
-            stream.send(call(2, 7, end=end), print)
-    for number, request in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
-        stream.send(request, print)
-        assert len(fake.latest.sent) == number + 1
-    assert fake.sent == [["1"], ["3", "4", "5", "6"]]
-
-
 def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
     """A sequence ends when its last request's reply says so, and not before."""
     stream.send(call(1, 7, start=True), print)

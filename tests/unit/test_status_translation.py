@@ -20,7 +20,7 @@ from tritonclient_shim.core.model import (
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.translate.status import infer_stats, to_status, tracked_rows
+from tritonclient_shim.translate.status import infer_stats, to_status
 
 METADATA = ServerMetadata("inference:0", "2.51.0")
 COUNTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)
@@ -111,20 +111,6 @@ def test_ready_model_without_versions() -> None:
     assert {n: version.ready_state for n, version in result.items()} == {-1: pb.MODEL_READY}
 
 
-def test_counts_of_a_version() -> None:
-    """A version has execution and inference counts and the time of the last inference."""
-    # docs/v1-behaviour.md §6.2
-    status = status_of(
-        IndexRow("m", "1", "READY"),
-        IndexRow("m", "2", "READY"),
-        statistics=(statistics([3, 2]),),
-    )
-    first = status.model_status["m"].version_status[1]
-    assert (first.model_execution_count, first.model_inference_count) == (5, 7)
-    assert first.last_inference_timestamp_milliseconds == 1234
-    assert not status.model_status["m"].version_status[2].infer_stats
-
-
 def test_requests_by_batch_size() -> None:
     """Without merged requests every batch size has exact counts (docs/v2-mapping.md §7)."""
     stats = infer_stats(statistics([3, 2]))
@@ -154,16 +140,6 @@ def test_merged_requests() -> None:
     assert stats[1].queue.total_time_ns == 13
 
 
-def test_failures() -> None:
-    """Failures are under 1 with v2's other counts, and add no batch size."""
-    stats = infer_stats(statistics([2], failures=4))
-    assert list(stats) == [1]
-    assert (stats[1].failed.count, stats[1].failed.total_time_ns) == (4, 20)
-    assert stats[1].success.count == 2
-    assert list(infer_stats(statistics([0, 3], requests=6, failures=1))) == [1]
-    assert not infer_stats(statistics([2]))[1].HasField("failed")
-
-
 def test_failed_and_merged_executions() -> None:
     """A failed execution and an execution of two requests are not two single executions."""
     merged = replace(statistics([1, 1], failures=1), inference_count=2)
@@ -183,33 +159,3 @@ def test_requests_without_executions() -> None:
     """An ensemble has requests and no executions, all under 1."""
     stats = infer_stats(ModelStatistics("e", "1", success=Duration(2, 9)))
     assert {size: row.success.count for size, row in stats.items()} == {1: 2}
-
-
-INDEX = (
-    IndexRow("a", "1", "READY"),
-    IndexRow("never"),
-    IndexRow("b", "1", "UNAVAILABLE", "unloaded"),
-)
-LOADED = (ModelStatistics("a", "1"), ModelStatistics("gone", "1"), ModelStatistics("gone", "2"))
-
-
-def test_tracked_models() -> None:
-    """model_status has every model that was loaded once, also if unloaded or deleted since."""
-    # docs/v1-behaviour.md §6.2
-    rows = tracked_rows(INDEX, LOADED)
-    assert [(row.name, row.version, row.state) for row in rows] == [
-        ("a", "1", "READY"),
-        ("b", "1", "UNAVAILABLE"),
-        ("gone", "1", "READY"),
-        ("gone", "2", "READY"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "versions"), [("a", ["1"]), ("gone", ["1", "2"]), ("never", []), ("x", [])]
-)
-def test_one_tracked_model(name: str, versions: list[str]) -> None:
-    """model_name selects only that model (docs/v1-behaviour.md §6.2)."""
-    rows = tracked_rows(INDEX, LOADED, name)
-    assert [row.version for row in rows] == versions
-    assert {row.name for row in rows} <= {name}
