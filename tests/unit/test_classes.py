@@ -287,13 +287,21 @@ def test_classes_that_cannot_be_split() -> None:
 
 
 def test_texts_of_a_batch() -> None:
-    """A batch's class strings are split evenly, with labels by index from any order."""
+    """A batch's class strings are split evenly."""
     # docs/v2-mapping.md §1
     data = b"".join(
         len(text).to_bytes(4, "little") + text for text in (b"2:1:b", b"1:0:a", b"9:3:d", b"8:0:a")
     )
     first, second = classes.from_texts(data, 2)
     assert [tuple(item) for item in first] == [(1, 2.0, "b"), (0, 1.0, "a")]
-    assert classes.labels_by_index(second, 4) == ["a", "", "", "d"]
-    assert classes.labels_by_index(second, 1) == ["a"]
-    assert classes.labels_by_index([], 0) == []
+    assert [tuple(item) for item in second] == [(3, 9.0, "d"), (0, 8.0, "a")]
+
+
+def test_labels_of_a_batch() -> None:
+    """Labels by index are those of a batch's first entry, '' for a class that it lacks."""
+    # docs/v2-mapping.md §1
+    texts = (b"9:3:d", b"8:0:a", b"2:1:b", b"1:0:a")
+    data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+    assert classes.labels_by_index(data, 2, 4) == ["a", "", "", "d"]
+    assert classes.labels_by_index(data, 2, 1) == ["a"]
+    assert classes.labels_by_index(b"", 2, 0) == []

@@ -35,6 +35,8 @@ FIXED = TensorSpec("FIXED", "INT32", (2, 2))
 TEXT = TensorSpec("TEXT", "BYTES", (1,))
 PROFILE = ModelProfile("m", 4, {"ANY": ANY, "FIXED": FIXED}, {"ANY": ANY, "TEXT": TEXT})
 
+FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
+
 # few choices, so that many requests can be bound; most lists are right, some in one way wrong
 FLOATS = np.arange(4, dtype=np.float32)
 ARRAYS: list[Any] = [
@@ -84,10 +86,17 @@ SCALARS = st.tuples(
 REQUESTS = st.tuples(INPUTS, OUTPUTS, SCALARS)
 ONE = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, 1, 0, 0, 0, 0
 TWO = {b"FIXED": [SQUARES[0]] * 2, "ANY": [ARRAYS[0], ARRAYS[1]]}, 2, 1, 7, 1, 1
-GOOD = st.builds(
-    lambda values, outputs: (values[0], outputs, values[1:]),
-    st.sampled_from([ONE, TWO]),
-    st.dictionaries(st.sampled_from(["ANY", b"ANY", "TEXT"]), st.just((1,))),
+NAMES = st.sampled_from(["ANY", b"ANY", "TEXT"])
+GOOD = st.one_of(
+    st.builds(
+        lambda values, outputs: (values[0], outputs, values[1:]),
+        st.sampled_from([ONE, TWO]),
+        st.dictionaries(NAMES, st.just((1,))),
+    ),
+    st.builds(  # classes, without a sequence
+        lambda outputs: (ONE[0], outputs, ONE[1:]),
+        st.dictionaries(NAMES, st.sampled_from([(1,), (2, 1), (2, 3)])),
+    ),
 )
 
 ERRORS = (InferenceServerException, ArgumentError, TypeError, AttributeError, LookupError)
@@ -163,13 +172,33 @@ INPUTS_OF_ONE, PLAIN = ONE[0], ONE[1:]
 USUAL = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
 
 
-@pytest.mark.parametrize(
-    "outputs", [{"ANY": (2, 1)}, {"ANY": [2, 1]}, {"TEXT": (1,), "ANY": (2, 1)}], ids=str
-)
-def test_only_arrays_are_prepared(outputs: Any) -> None:
-    """Requests for classes are never bound, because labels may change."""
+CLASSES = arguments_of(INPUTS_OF_ONE, {"ANY": (2, 1)}, PLAIN)
+
+
+@pytest.mark.parametrize("change", [{"flags": 1}, {"correlation_id": 3}], ids=str)
+def test_classes_of_a_sequence_are_not_bound(change: Any) -> None:
+    """A request for classes is bound, and prepared, unless it is one of a sequence."""
+    # docs/v2-mapping.md §1
+    sequence = CLASSES._replace(**change)
+    assert bind(prepared_by(CLASSES), CLASSES) is not None
+    assert bind(prepared_by(CLASSES), sequence) is None
+    assert prepared_by(sequence) is None
+
+
+@pytest.mark.parametrize("form", [[2, 1], (2, 1.0), (2, True), (2, 2)], ids=str)
+def test_other_forms_of_classes_are_not_bound(form: Any) -> None:
+    """A request with another form of an output, or another number of classes, is not bound."""
+    other = CLASSES._replace(outputs={"ANY": form})
+    assert bind(prepared_by(CLASSES), other) is None
+
+
+def test_replies_with_classes_are_read_anew() -> None:
+    """Nothing is remembered of a reply with classes, because labels may change."""
     # docs/v1-behaviour.md §4.2
-    assert prepared_by(arguments_of(INPUTS_OF_ONE, outputs, PLAIN)) is None
+    known = prepared_by(CLASSES)
+    _, bound, _, _ = bind(known, CLASSES)
+    known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
+    assert known.v1_reply(FIRST, 7) is None
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +251,6 @@ REPLIES = st.builds(
     st.sampled_from(["1", "1", "2", "v2.0", ""]),
     st.lists(OUT, max_size=3, unique_by=lambda output: output.name).map(tuple),
 )
-FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
 
 
 def outcome(bound: Any, reply: InferReply) -> Any:

@@ -249,6 +249,6 @@ def _labels(
         reply = backend.infer(InferCall(profile.name, version, inputs, everything))
         texts = [tensor.data for tensor in reply.outputs if tensor.datatype == dtypes.STRING.v2]
         # A v2 server without the classification extension answers with the tensor, if with any.
-        rows = classes.from_texts(texts[0] or b"", request.batch_size) if texts else []
-        labels = known[key] = classes.labels_by_index(rows[0] if rows else [], count)
+        data = texts[0] if texts else None
+        labels = known[key] = classes.labels_by_index(data or b"", request.batch_size, count)
     return labels

@@ -31,7 +31,7 @@ from tritonclient_shim.core.model import (
     V1Result,
 )
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.request import RAW, Options
+from tritonclient_shim.translate.request import CLASS, RAW, Options
 
 #: The switch; the benchmarks turn it off beside the small run.
 enabled = True
@@ -47,6 +47,7 @@ _INTEGERS = [int] * 4
 
 _kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
 _kind_of_tensor = itemgetter(0, 1, 2)  # name, datatype and shape
+_class_count = itemgetter(-1)  # of a form, (CLASS, k)
 
 
 class _PreparedInput(NamedTuple):
@@ -61,9 +62,10 @@ class _PreparedInput(NamedTuple):
 class PreparedRequest:
     """What requests share that differ in data, numbers and ids alone.
 
-    Their inputs are arrays that are the tensors' bytes as they are, their outputs are arrays too,
-    and nothing lies in shared memory. Any thread may use it: it changes only by assignments of
-    values that do not change.
+    Their inputs are arrays that are the tensors' bytes as they are. Their outputs are arrays or
+    classes, and nothing lies in shared memory. Classes are read anew from each reply, because their
+    labels may change. Any thread may use it: it changes only by assignments of values that do not
+    change.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class PreparedRequest:
         self._request = request._replace(inputs=())
         self._call = call._replace(inputs=())
         self._outputs = [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
+        self._classified = any(item.class_count is not None for item in request.outputs)
         #: The kind of the first reply, the places of its outputs' tensors, and it without data.
         self._reply: tuple[list[Any], list[int], V1Reply] | None = None
 
@@ -108,9 +111,11 @@ class PreparedRequest:
         data = self._data(profile, passed)
         if data is None:
             return None
-        self.used = True
         flags = passed.flags & arguments.UINT32
         number = passed.correlation_id & arguments.UINT64 or correlation_id
+        if self._classified and (flags or number):
+            return None  # the server may classify requests of a sequence: the call differs
+        self.used = True
         priority = passed.priority & arguments.UINT32
         timeout_us = passed.timeout_us & arguments.UINT64
         client_id = next_id()
@@ -148,6 +153,8 @@ class PreparedRequest:
             != self._outputs
         ):
             return None
+        if self._classified and {*map(type, map(_class_count, outputs.values()))} != {int}:
+            return None  # 5.0 is no number of classes
         data: Data = []
         try:
             for key, kinds, _, _ in self._inputs:
@@ -176,7 +183,7 @@ class PreparedRequest:
 
     def learn(self, answer: InferReply, reply: V1Reply) -> None:
         """Remember the kind of the first answer, which the long way has made this reply of."""
-        if self._reply is not None or not to_v1.fits(self.profile, answer):
+        if self._reply is not None or self._classified or not to_v1.fits(self.profile, answer):
             return
         place_of = {tensor.name: place for place, tensor in enumerate(answer.outputs)}
         plain = all(
@@ -205,8 +212,11 @@ def prepare(
         or type(inputs) is not dict
         or type(outputs) is not dict
         or len(inputs) != len(request.inputs)
-        or any(type(form) is not tuple or form != RAW for form in outputs.values())
+        or not all(map(_is_plain, outputs.values()))
     ):
+        return None
+    classified = any(item.class_count is not None for item in request.outputs)
+    if classified and to_v2.stateful(profile, request):
         return None
     by_name = {arguments.text(key, "an input name", 3): key for key in inputs}
     keys = [by_name[item.name] for item in request.inputs]
@@ -217,6 +227,11 @@ def prepare(
     except BackendError:
         return None
     return PreparedRequest(profile, options, outputs, keys, request, call)
+
+
+def _is_plain(form: Any) -> bool:
+    """True if the form of an output is RAW or (CLASS, k), without shared memory."""
+    return type(form) is tuple and (form == RAW or (form[0] == CLASS and type(form[1]) is int))
 
 
 def _are_chunks(arrays: Any, bound: V1Input) -> bool:

@@ -57,14 +57,19 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
     unnamed = rows.shape[1] - len(labels)
     known = [*labels, *[""] * unnamed] if unnamed > 0 else labels
     indices = best(rows, count)
-    with np.errstate(over="ignore"):
-        values = rows[np.arange(len(rows))[:, np.newaxis], indices].astype(np.float32)
-    # docs/v1-behaviour.md §4.2: 0.0 also for -0.0. v1's messages dropped it as the default.
-    values += np.float32(0)
+    values = _float32(rows[np.arange(len(rows))[:, np.newaxis], indices])
     return [
         [(index, value, known[index]) for index, value in zip(*entry)]
         for entry in zip(indices.tolist(), values.tolist())
     ]
+
+
+def _float32(values: Scores) -> Scores:
+    """Return values rounded to float32; 0.0 also for -0.0, which v1's messages dropped."""
+    if values.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    return values.astype(np.float32, copy=False) + np.float32(0)
 
 
 def from_text(text: bytes) -> V1Class:
@@ -76,9 +81,8 @@ def from_text(text: bytes) -> V1Class:
     match = _CLASS.fullmatch(text)
     if match is None:
         raise _odd(f"{shown(text)} as a class", "'<value>:<index>' or '<value>:<index>:<label>'")
-    with np.errstate(over="ignore"):
-        number = float(np.float32(float(match[1]))) + 0.0  # no -0.0, as above
-    return int(match[2]), number, (match[3] or b"").decode("utf-8", "replace")
+    value = _float32(np.array(float(match[1])))
+    return int(match[2]), float(value), (match[3] or b"").decode("utf-8", "replace")
 
 
 def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
@@ -90,10 +94,14 @@ def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
     return [entries[i * per_entry : (i + 1) * per_entry] for i in range(batch_size)]
 
 
-def labels_by_index(classes: Sequence[V1Class], count: int) -> list[str]:
-    """Return the first ``count`` labels by class index, from all classes of one batch entry."""
+def labels_by_index(data: Buffer, batch_size: int, count: int) -> list[str]:
+    """Return the first ``count`` labels by class index, from class strings of all classes.
+
+    All batch entries have these labels. The first entry is parsed.
+    """
+    texts = deserialize(data)
     labels = [""] * count
-    for index, _, label in classes:
+    for index, _, label in map(from_text, texts[: len(texts) // batch_size]):
         if index < count:
             labels[index] = label
     return labels
