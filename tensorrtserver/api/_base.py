@@ -128,9 +128,9 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
         An element has an unpaired surrogate (docs/v1-behaviour.md §3.6).
     """
     notice.used("TS065")
-    from tritonclient_shim.translate import tensors
+    from tritonclient_shim.translate import request
 
-    return tensors.serialize_string_tensor(input_tensor)
+    return request.serialize_string_tensor(input_tensor)
 
 
 serialize_string_tensor.__module__ = "tensorrtserver.api"

@@ -388,9 +388,9 @@ class SharedMemoryControlContext(ServerContext):
             answers; or the context is closed.
         """
         notice.used("TS041")
-        from tritonclient_shim.session import shared_memory
+        from tritonclient_shim.session import control
 
-        self._call(shared_memory.register, shm_handle)
+        self._call(control.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
         """Register a CUDA shared-memory region under its name (docs/v1-behaviour.md §6.5).
@@ -411,9 +411,9 @@ class SharedMemoryControlContext(ServerContext):
             answers; or the context is closed.
         """
         notice.used("TS042")
-        from tritonclient_shim.session import shared_memory
+        from tritonclient_shim.session import control
 
-        self._call(shared_memory.cuda_register, cuda_shm_handle)
+        self._call(control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: c_void_p) -> None:
         """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
@@ -433,9 +433,9 @@ class SharedMemoryControlContext(ServerContext):
             answers, or the context is closed.
         """
         notice.used("TS043")
-        from tritonclient_shim.session import shared_memory
+        from tritonclient_shim.session import control
 
-        self._call(shared_memory.unregister, shm_handle)
+        self._call(control.unregister, shm_handle)
 
     def unregister_all(self) -> None:
         """Unregister all regions of the server, also those of other clients
@@ -450,9 +450,9 @@ class SharedMemoryControlContext(ServerContext):
             A request keeps using a region, no inference server answers, or the context is closed.
         """
         notice.used("TS044")
-        from tritonclient_shim.session import shared_memory
+        from tritonclient_shim.session import control
 
-        self._call(shared_memory.unregister_all)
+        self._call(control.unregister_all)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
         """Return the regions that are registered with the server (docs/v1-behaviour.md §6.5).
@@ -472,9 +472,9 @@ class SharedMemoryControlContext(ServerContext):
             The server refuses, no inference server answers, or the context is closed.
         """
         notice.used("TS045")
-        from tritonclient_shim.session import shared_memory
+        from tritonclient_shim.session import control
 
-        return self._call(shared_memory.status, keep_id=True)
+        return self._call(control.regions, keep_id=True)
 
 
 for _class in (

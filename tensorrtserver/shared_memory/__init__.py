@@ -178,9 +178,9 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """
     notice.used("TS084")
     from tritonclient_shim.core.errors import InferenceServerException
-    from tritonclient_shim.translate import tensors
+    from tritonclient_shim.translate import request
 
     try:
-        return tensors.serialize_string_tensor(input_tensor)
+        return request.serialize_string_tensor(input_tensor)
     except InferenceServerException as error:
         raise SharedMemoryException(error.message()) from error

@@ -117,7 +117,6 @@ EFFECTS = (
             SHIM + "usage/",
             SHIM + "notice/watch.py",
             SHIM + "session/control.py",
-            SHIM + "session/shared_memory.py",
         ),
         "print('x')",
     ),

@@ -198,7 +198,7 @@ def test_unregister_does_not_wait_for_ever(
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
         request_id = keep_in_use(context, regions, handle, 3.0)
-        monkeypatch.setattr("tritonclient_shim.session.shared_memory.PATIENCE", 0.0)
+        monkeypatch.setattr("tritonclient_shim.session.control.PATIENCE", 0.0)
         name = name_of(handle)
         with refused(f"Cannot unregister shared memory region '{name}', it is currently in use."):
             regions.control.unregister(handle)

@@ -19,7 +19,7 @@ from tests.server.stub_cases import (
     simple_request,
     stub_at,
 )
-from tritonclient_shim.service.control import with_regions_for_v1_clients
+from tritonclient_shim.service import with_regions_for_v1_clients
 
 pb: Any = grpc_service_pb2  # the modules that it imports are not in its stubs
 

@@ -11,7 +11,7 @@ from tensorrtserver.api import grpc_service_pb2 as pb
 from tests.unit.fake_streams import LOST, FakeBackend
 from tritonclient_shim.core.errors import InferenceServerException, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint
-from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.service import InferService
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.stub.streams import OrderedStream
 

@@ -23,7 +23,7 @@ from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of, run_p
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.session.shared_memory import register_system
+from tritonclient_shim.session.control import register_system
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 from tritonclient_shim.shm.system import MAPPING_THRESHOLD

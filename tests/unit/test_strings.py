@@ -13,7 +13,7 @@ from tritonclient.utils import serialize_byte_tensor
 
 from tensorrtserver.api import InferenceServerException, serialize_string_tensor
 from tritonclient_shim.core import byte_strings
-from tritonclient_shim.translate import tensors
+from tritonclient_shim.translate import request
 
 
 def wire(*elements: bytes) -> bytes:
@@ -79,7 +79,7 @@ def test_there_and_back(elements: list[bytes]) -> None:
     # docs/v1-behaviour.md §3.6
     array = np.empty(len(elements), object)
     array[:] = elements
-    data = tensors.serialize(array)
+    data = request.serialize(array)
     assert data == wire(*elements)
     assert byte_strings.deserialize(data) == elements
     assert byte_strings.wire_length(data + b"rest", len(elements)) == len(data)
@@ -91,9 +91,9 @@ def test_there_and_back(elements: list[bytes]) -> None:
 def test_text(elements: list[str]) -> None:
     """str elements and U arrays become UTF-8 (docs/v1-behaviour.md §3.6)."""
     array = np.array(elements, object)
-    assert tensors.serialize(array) == wire(*(text.encode() for text in elements))
+    assert request.serialize(array) == wire(*(text.encode() for text in elements))
     fixed = np.array(elements)
-    assert tensors.serialize(fixed) == wire(*(str(text).encode() for text in fixed))
+    assert request.serialize(fixed) == wire(*(str(text).encode() for text in fixed))
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_runs_of_equal_lengths_are_exact() -> None:
     mixture = [b""] * 20 + [b"ab"] * 9 + [b"a\0b"] * 2000 + [b"\xff"] + [b"cd"] * 8 + [b""]
     for values in (mixture, mixture[::-1], [b"same"] * 3000, [b"x" * (i % 5) for i in range(500)]):
         array = np.array(values, dtype=object)
-        assert byte_strings.deserialize(tensors.serialize(array)) == values
+        assert byte_strings.deserialize(request.serialize(array)) == values
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 5, 7])
 def test_a_run_that_is_cut_short_is_refused(cut: int) -> None:
     """A string tensor that ends inside an element is malformed, also after equal elements."""
-    whole = tensors.serialize(np.array([b"same"] * 100, dtype=object))
+    whole = request.serialize(np.array([b"same"] * 100, dtype=object))
     with pytest.raises(ValueError, match="malformed string tensor"):
         byte_strings.deserialize(whole[:-cut])
     with pytest.raises(ValueError, match="malformed string tensor"):

@@ -20,17 +20,17 @@ from tritonclient_shim import notice
 from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
-from tritonclient_shim.service.control import ControlService
-from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.service import ControlService, InferService
 from tritonclient_shim.session.inference import Answer, Inference, Refused
 from tritonclient_shim.stub.calls import (
     CallFuture,
+    Calls,
     FinishedCall,
     LocalRpcError,
     StreamCall,
+    UsersChannel,
     answered,
 )
-from tritonclient_shim.stub.channel import Calls, UsersChannel
 
 __all__ = ["GRPCServiceStub"]
 

@@ -15,8 +15,7 @@ from typing import Iterable, cast
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.core.errors import BackendError, InvalidRequest, ServerError, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.service import status
-from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.service import InferService, stream_refusal
 from tritonclient_shim.session.inference import Answer, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
@@ -121,7 +120,7 @@ class OrderedStream:
 
     def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
         if isinstance(outcome, ServerError):
-            outcome = status.of_stream(outcome)
+            outcome = stream_refusal(outcome)
         self._settle(entry, sendable.answered(outcome))
 
     def _settle(self, entry: _Entry, answer: Answer) -> None:

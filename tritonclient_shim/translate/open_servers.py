@@ -22,7 +22,7 @@ from tritonclient_shim.core.metadata import SEQUENCE, Capabilities, ModelMetadat
 from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec, V1Request
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, DeclaredTensor
 from tritonclient_shim.translate import config
-from tritonclient_shim.translate.tensors import check_input_type
+from tritonclient_shim.translate.request import check_input_type
 
 #: Dims of a tensor if neither metadata nor settings have any: one dimension of any size.
 _UNKNOWN_DIMS = (-1,)

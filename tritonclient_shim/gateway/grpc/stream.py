@@ -35,7 +35,7 @@ from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.service import status
+from tritonclient_shim.service import stream_refusal
 from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
@@ -238,7 +238,7 @@ class V1Stream:
         try:
             self._upstream.session.backend.model_config(call.model_name, call.model_version)
         except ServerError as error:
-            raise status.of_stream(error) from error
+            raise stream_refusal(error) from error
         checked.add((call.model_name, call.model_version))
 
     # --------------------------------------------------------------- the v2 stream's end
@@ -263,7 +263,7 @@ class V1Stream:
 
     def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
         if isinstance(outcome, ServerError):
-            outcome = status.of_stream(outcome)
+            outcome = stream_refusal(outcome)
         self._in_loop(entry.settle, sendable.answered(outcome))
 
     def _ended(self, stream: RequestStream, error: BackendError | None) -> None:

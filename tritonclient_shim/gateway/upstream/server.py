@@ -25,9 +25,13 @@ from tritonclient_shim.gateway.releases import Release
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
-from tritonclient_shim.service import status
-from tritonclient_shim.service.control import ControlService, with_regions_for_v1_clients
-from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.service import (
+    ControlService,
+    InferService,
+    refusal_status,
+    success_status,
+    with_regions_for_v1_clients,
+)
 from tritonclient_shim.session.inference import Answer
 from tritonclient_shim.session.server import ServerSession
 
@@ -126,7 +130,7 @@ class Upstream:
         A gateway that stops is not ready, whatever the server reports.
         """
         if self._stopping.begun and request.mode == "ready":
-            success = status.success(self.known_id, next_request_id())
+            success = success_status(self.known_id, next_request_id())
             return pb.HealthResponse(request_status=success, health=False)
         return self._health.health(request)
 
@@ -171,7 +175,7 @@ class Upstream:
         """
         reply = self.infer.reply(answer)
         request_id = answer.inference.request_id
-        success = status.success(self.session.server_id(), request_id)
+        success = success_status(self.session.server_id(), request_id)
         with self.session.guard(request_id):
             return success, read(make, success, reply)
 
@@ -180,7 +184,7 @@ class Upstream:
         if not isinstance(error, InferenceServerException):
             error = self._own(error)
         try:
-            failure = status.refused(error)
+            failure = refusal_status(error)
         except InferenceServerException:
             code, text = self._client_failure(error)
             failure = request_status_pb2.RequestStatus(

@@ -1,0 +1,350 @@
+"""v1's service on top of a v2 server, for the raw stub and the gateway.
+
+Requests and responses are v1's protobuf messages; refusals are part of the response
+(``request_status``), as in v1 (docs/v1-behaviour.md §9.2). If the v2 server does not answer,
+the service raises InferenceServerException of the client family. Each front reports it differently.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterator, Sequence
+
+from tritonclient_shim.core import server_sentences
+from tritonclient_shim.core.errors import (
+    BackendError,
+    InferenceServerException,
+    ServerError,
+    cause_of,
+)
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import (
+    Buffer,
+    InferCall,
+    InferReply,
+    ModelProfile,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.core.server_sentences import Meaning
+from tritonclient_shim.protos import api_pb2, request_status_pb2, retired_pb2, server_status_pb2
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.session import control
+from tritonclient_shim.session.inference import Answer, Inference, MakeRequest
+from tritonclient_shim.session.models import KnownModel, KnownModels
+from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.translate import v1_messages
+
+#: v2's code of a refusal, by its canonical gRPC name → v1's code.
+_CODES = {
+    "ALREADY_EXISTS": request_status_pb2.ALREADY_EXISTS,
+    "INTERNAL": request_status_pb2.INTERNAL,
+    "INVALID_ARGUMENT": request_status_pb2.INVALID_ARG,
+    "NOT_FOUND": request_status_pb2.NOT_FOUND,
+    "UNAVAILABLE": request_status_pb2.UNAVAILABLE,
+    "UNIMPLEMENTED": request_status_pb2.UNSUPPORTED,
+    "UNKNOWN": request_status_pb2.UNKNOWN,
+    "UNSUPPORTED": request_status_pb2.UNSUPPORTED,
+}
+
+#: Commands of the retired Profile (see :meth:`ControlService.profile`).
+_PROFILE_COMMANDS = ("start", "stop")
+_NOT_PROFILED = "nothing is profiled: servers of the KServe v2 protocol have no profiler to control"
+_HEALTH = {"live": control.is_live, "ready": control.is_ready}
+
+# --------------------------------------------------------------------------------- outcomes
+
+
+def success_status(server_id: str, request_id: int) -> request_status_pb2.RequestStatus:
+    """Return the status of a request that has succeeded (docs/v1-behaviour.md §9.3)."""
+    return request_status_pb2.RequestStatus(
+        code=request_status_pb2.SUCCESS, server_id=server_id, request_id=request_id
+    )
+
+
+def refusal_status(error: InferenceServerException) -> request_status_pb2.RequestStatus:
+    """Return the status of a server's refusal. Raise any other error again.
+
+    Its code depends on its text, or else on v2's code, which differs by protocol
+    (docs/v2-mapping.md §6). A refusal whose code has no counterpart in v1, such as a proxy's
+    UNAUTHENTICATED, is raised too.
+    """
+    cause = cause_of(error)
+    if isinstance(cause, ServerError):
+        code = _CODES.get(cause.code)
+    else:
+        code = request_status_pb2.UNKNOWN if error.server_id() else None
+    if code is None:
+        raise error
+    message = error.message() or ""
+    name = server_sentences.v1_code(message)
+    return request_status_pb2.RequestStatus(
+        code=request_status_pb2.RequestStatusCode.Value(name) if name else code,
+        msg=message,
+        server_id=error.server_id() or "",
+        request_id=error.request_id(),
+    )
+
+
+def stream_refusal(error: ServerError) -> ServerError:
+    """Return a refusal on a stream, which has no code, with the code that its text suggests."""
+    malformed = server_sentences.says(error.message, Meaning.MALFORMED_REQUEST)
+    return ServerError(error.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")
+
+
+# --------------------------------------------------------------------------------- inference
+
+
+class InferService:
+    """Answers v1 inference requests for any model of one v2 server; thread-safe.
+
+    ``known`` are the server's models; several services may share them. ``batch_in_dims`` accepts
+    dims that start with the batch size.
+    """
+
+    def __init__(
+        self,
+        session: ServerSession,
+        known: KnownModels | None = None,
+        batch_in_dims: bool = False,
+    ) -> None:
+        self.session = session
+        self._batch_in_dims = batch_in_dims
+        self._known: KnownModels = {} if known is None else known
+
+    def infer(self, request: pb.InferRequest) -> pb.InferResponse:
+        """Return the response to a request; a refusal is in its ``request_status``.
+
+        Raise InferenceServerException of the client family if the v2 server did not answer.
+        """
+        return self.response(self.inference(request).run(self._send))
+
+    def inference(self, request: Any) -> Inference:
+        """Return the inference of a request, which must not change until it is answered.
+
+        The request is an ``InferRequest``, or an object with its attributes.
+        """
+
+        def make(profile: ModelProfile) -> V1Request:
+            header = request.meta_data
+            if self._batch_in_dims:
+                header = v1_messages.without_batch(profile, header)
+            return v1_messages.to_request(profile, request.model_version, header, request.raw_input)
+
+        version, id = request.model_version, request.meta_data.id
+        return self._inference(request.model_name, version, next_request_id(), id, make)
+
+    def inference_of_body(
+        self,
+        model_name: str,
+        version: int,
+        header: api_pb2.InferRequestHeader,
+        body: Sequence[Buffer],
+        request_id: int,
+    ) -> Inference:
+        """Return the inference of an HTTP request, whose tensors follow each other in its body.
+
+        The body may come in several pieces.
+        """
+
+        def make(profile: ModelProfile) -> V1Request:
+            return v1_messages.to_request_of_body(profile, version, header, body)
+
+        return self._inference(model_name, version, request_id, header.id, make)
+
+    def _inference(
+        self, model: str, version: int, request_id: int, id: int, make: MakeRequest
+    ) -> Inference:
+        declared = self.session.settings.declared
+        known = self._known.get(model) or KnownModel(model, self._known, declared(model))
+        return Inference(self.session, known, version, request_id, id, make)
+
+    def _send(self, call: InferCall) -> InferReply:
+        return self.session.backend.infer(call)
+
+    def reply(self, answer: Answer) -> V1Reply:
+        """Return the reply. Raise InferenceServerException if the request was refused."""
+        return answer.reply(self._send)
+
+    def response(self, answer: Answer) -> pb.InferResponse:
+        """Return the response. Raise InferenceServerException if there was no usable answer."""
+        try:
+            reply = self.reply(answer)
+        except InferenceServerException as error:
+            refusal = refusal_status(error)
+            id = answer.inference.client_id
+            return pb.InferResponse(request_status=refusal, meta_data={"id": id})
+        try:
+            return read(self._response, answer.inference.request_id, reply)
+        except BackendError as backend_error:
+            raise answer.inference.error(backend_error) from backend_error
+
+    def _response(self, request_id: int, reply: V1Reply) -> pb.InferResponse:
+        return pb.InferResponse(
+            request_status=success_status(self.session.server_id(), request_id),
+            meta_data=v1_messages.response_header(reply),
+            raw_output=v1_messages.raw_outputs(reply),
+        )
+
+
+# ---------------------------------------------------------------------------------- control
+
+
+class ControlService:
+    """Answers v1's control calls from one v2 server; thread-safe.
+
+    The ``request_status`` of each response has the outcome, a refusal included
+    (docs/v1-behaviour.md §9.2, §9.3). Every method raises InferenceServerException of the client
+    family if the v2 server did not answer.
+    """
+
+    def __init__(self, session: ServerSession) -> None:
+        self.session = session
+
+    def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
+        """Return the state of the server and of one or all models (docs/v1-behaviour.md §6.2)."""
+        response = pb.StatusResponse()
+        with self._filling(response) as request_id:
+            server_status = control.server_status(self.session, request.model_name, request_id)
+            response.server_status.CopyFrom(server_status)
+        return response
+
+    def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
+        """Return liveness or readiness (docs/v1-behaviour.md §6.1)."""
+        response = pb.HealthResponse()
+        ask = _HEALTH.get(request.mode)
+        with self._filling(response) as request_id:
+            if ask is None:
+                raise self._odd(f"unknown health mode '{request.mode}'", request_id)
+            response.health = ask(self.session, request_id)
+        return response
+
+    def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
+        """Load or unload a model (docs/v1-behaviour.md §6.4).
+
+        A load ends when the model is ready.
+        """
+        response = pb.ModelControlResponse()
+        act = control.load if request.type == pb.ModelControlRequest.LOAD else control.unload
+        with self._filling(response) as request_id:
+            act(self.session, request.model_name, request_id)
+        return response
+
+    def repository(self, request: pb.RepositoryRequest) -> pb.RepositoryResponse:
+        """Return the names of all models in the repositories (docs/v1-behaviour.md §6.3)."""
+        response = pb.RepositoryResponse()
+        with self._filling(response) as request_id:
+            if not request.HasField("index"):
+                raise self._odd("request type is not specified", request_id)
+            response.index.CopyFrom(control.repository_index(self.session, request_id))
+        return response
+
+    def shared_memory_control(
+        self, request: pb.SharedMemoryControlRequest
+    ) -> pb.SharedMemoryControlResponse:
+        """Register, unregister or list shared-memory regions by name (docs/v1-behaviour.md §6.5).
+
+        The list is in ``shared_memory_status.shared_memory_region``, as the .proto says.
+        :func:`with_regions_for_v1_clients` adds the field that genuine clients read.
+        """
+        response = pb.SharedMemoryControlResponse()
+        kind = request.WhichOneof("shared_memory_control")
+        with self._filling(response) as request_id:
+            if kind == "register":
+                self._register(request.register, request_id)
+            elif kind == "unregister":
+                with control.guard_regions(self.session, request_id):
+                    control.unregister_name(self.session.backend, request.unregister.name)
+            elif kind == "unregister_all":
+                control.unregister_all(self.session, request_id)
+            elif kind == "status":
+                regions = control.regions(self.session, request_id).shared_memory_region
+                response.shared_memory_status.SetInParent()
+                response.shared_memory_status.shared_memory_region.extend(regions)
+            else:
+                raise self._odd("unknown sharedmemorycontrol request type", request_id)
+        return response
+
+    def _register(self, request: Any, request_id: int) -> None:
+        backend = self.session.backend
+        kind = request.WhichOneof("shared_memory_types")
+        with control.guard_regions(self.session, request_id):
+            if kind == "system_shared_memory":
+                region = request.system_shared_memory
+                key, offset = region.shared_memory_key, region.offset
+                control.register_system(backend, request.name, key, request.byte_size, offset)
+            elif kind == "cuda_shared_memory":
+                cuda = request.cuda_shared_memory
+                backend.register_cuda(
+                    request.name, cuda.raw_handle, cuda.device_id, request.byte_size
+                )
+            else:
+                backend.server_metadata()  # see _reach
+                raise ServerError(
+                    f"failed to register shared memory region: '{request.name}', "
+                    "improperly formed request.",
+                    "INVALID_ARGUMENT",
+                )
+
+    def profile(self, request: retired_pb2.ProfileRequest) -> retired_pb2.ProfileResponse:
+        """Accept the retired Profile's ``start`` and ``stop``, and do nothing.
+
+        KServe v2 has no such call. Programs that profile on the side continue. The status of
+        their call has a message, which no success of v1 had.
+        """
+        response = retired_pb2.ProfileResponse()
+        with self._filling(response) as request_id:
+            if request.cmd not in _PROFILE_COMMANDS:
+                raise self._odd(f"unknown profile command '{request.cmd}'", request_id)
+            self._reach(request_id)
+        response.request_status.msg = response.request_status.msg or _NOT_PROFILED
+        return response
+
+    @contextmanager
+    def _filling(self, response: Any) -> Iterator[int]:
+        """Yield a request id to the block that fills the response, then add the outcome."""
+        request_id = next_request_id()
+        try:
+            yield request_id
+        except InferenceServerException as error:
+            outcome = refusal_status(error)
+        else:
+            outcome = success_status(self.session.server_id(), request_id)
+        response.request_status.CopyFrom(outcome)
+
+    def _reach(self, request_id: int) -> None:
+        """Raise InferenceServerException if no server answers.
+
+        In v1 the server itself refused a request that is refused here. Programs use such a
+        request, for example ``Profile``, to check that the server answers.
+        """
+        with self.session.guard(request_id):
+            self.session.backend.server_metadata()
+
+    def _odd(self, message: str, request_id: int) -> InferenceServerException:
+        """Return v1's UNKNOWN refusal of a request of no known kind (docs/v1-behaviour.md §9.2).
+
+        Raise InferenceServerException if no server answers.
+        """
+        self._reach(request_id)
+        backend_error = ServerError(message, "UNKNOWN")
+        error = self.session.to_v1_error(backend_error, request_id)
+        error.__cause__ = backend_error
+        return error
+
+
+def with_regions_for_v1_clients(
+    response: pb.SharedMemoryControlResponse,
+) -> pb.SharedMemoryControlResponse:
+    """Return the response, with its regions also in the field that genuine clients read.
+
+    v1's server sent a serialised SharedMemoryStatus in place of the declared message. Its regions
+    are field 2, which ``Status`` does not declare. v1's clients read only this field
+    (docs/v1-behaviour.md §9.2).
+    """
+    if response.HasField("shared_memory_status"):
+        regions = response.shared_memory_status.shared_memory_region
+        sent = server_status_pb2.SharedMemoryStatus(shared_memory_region=regions)
+        response.shared_memory_status.MergeFromString(sent.SerializeToString())
+    return response
