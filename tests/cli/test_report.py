@@ -159,21 +159,3 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.txt")
     assert done.returncode == 0
     assert "the usage report is lost: " in done.stderr
-
-
-@pytest.mark.parametrize("name", ["usage.html", "usage.sarif"])
-def test_an_unknown_ending(tmp_path: Path, name: str) -> None:
-    """An unknown format is an error at the first use, which lists the known endings."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT=name)
-    assert done.returncode == 1
-    assert f"SettingsError: TRITON_SHIM_REPORT is '{name}'; no report is written as " in done.stderr
-    assert "expected .txt, .json or no ending" in done.stderr
-    assert not (tmp_path / name).exists()
-
-
-def test_the_mode_of_warnings(tmp_path: Path) -> None:
-    """An unknown mode of warnings raises SettingsError."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-    done = python(tmp_path, "script.py", TRITON_SHIM_WARNINGS="loud")
-    assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr

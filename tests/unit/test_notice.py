@@ -309,8 +309,18 @@ def test_threads_that_begin_together_give_one_headline(tmp_path: Path) -> None:
     assert done.stderr.count(CATEGORY) == 1, done.stderr
 
 
-def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
-    """A misspelt mode raises ValueError with the modes that exist."""
-    text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
-    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="loud")
-    assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("WARNINGS", "loud", "'loud'; expected one of: headline"),
+        ("REPORT", "x.html", "'x.html'; no report is written as .html; expected .txt, .json or no"),
+        ("TLS", "maybe", "'maybe'; expected one of: auto"),
+    ],
+)
+def test_an_unusable_variable(tmp_path: Path, variable: str, value: str, message: str) -> None:
+    """An unusable variable raises SettingsError, and at most three of our frames are shown."""
+    text = "from tensorrtserver.api import *\nServerHealthContext('localhost:1', 0)\n"
+    done = run(tmp_path, text, **{f"TRITON_SHIM_{variable}": value})
+    assert done.returncode == 1
+    assert f"SettingsError: TRITON_SHIM_{variable} is {message}" in done.stderr
+    assert done.stderr.count('  File "') <= 1 + 3

@@ -14,8 +14,17 @@ _finished = False  # nothing is left to be noticed or counted in this process
 
 def used(id: str) -> None:
     """Notice and count one call of the legacy symbol with this id of the registry."""
-    if not _finished:
-        _notice(id)
+    global _finished
+    if _finished:
+        return
+    from tritonclient_shim.notice import watch
+    from tritonclient_shim.settings import SettingsError
+
+    try:
+        # Where the notice is an error this raises, and the next call raises as well.
+        _finished = watch.handle_use(id, sys._getframe(1))
+    except SettingsError as error:
+        raise error.with_traceback(None)  # noqa: B904 - without our frames
 
 
 def forget() -> None:
@@ -25,11 +34,3 @@ def forget() -> None:
 
     watch.forget()
     _finished = False
-
-
-def _notice(id: str) -> None:
-    global _finished
-    from tritonclient_shim.notice import watch
-
-    # Where the notice is an error this raises, and the next call raises as well.
-    _finished = watch.handle_use(id, sys._getframe(2))
