@@ -282,6 +282,44 @@ def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
     assert np.array_equal(read[:MAPPING_THRESHOLD], first)
 
 
+def test_memory_of_a_dropped_result_is_used_again(key: str) -> None:
+    """A large result lies where one lay that nobody has any more. Other results stay."""
+    handle = shm.create_shared_memory_region("r", key, MAPPING_THRESHOLD)
+    region = handle_table.lookup(handle)
+
+    def read(value: int) -> Any:
+        shm.set_shared_memory_region(handle, [np.full(MAPPING_THRESHOLD, value, np.uint8)])
+        return np.frombuffer(region.read(0, MAPPING_THRESHOLD), np.uint8)
+
+    kept, dropped = read(1)[5:7], read(2)
+    place = dropped.ctypes.data
+    del dropped
+    again = read(3)
+    assert again.ctypes.data == place
+    assert (kept.tolist(), set(again.tolist()), set(read(4).tolist())) == ([1, 1], {3}, {4})
+    assert set(again.tolist()) == {3}
+
+
+def test_results_of_threads_stay_apart(key: str) -> None:
+    """Threads that read parts of one region, and drop results, get each their own bytes."""
+    handle = shm.create_shared_memory_region("r", key, 4 * MAPPING_THRESHOLD)
+    parts = [np.full(MAPPING_THRESHOLD, number, np.uint8) for number in range(4)]
+    shm.set_shared_memory_region(handle, parts)
+    region = handle_table.lookup(handle)
+
+    def read(number: int) -> set[int]:
+        values: set[int] = set()
+        result: Any = parts[number]
+        for _ in range(30):
+            data = region.read(number * MAPPING_THRESHOLD, MAPPING_THRESHOLD)
+            values.update(np.unique(result).tolist())  # the result before it
+            result = np.frombuffer(data, np.uint8)
+        return values
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(read, range(4))) == [{0}, {1}, {2}, {3}]
+
+
 class Backend:
     """A server of some version that records registrations."""
 

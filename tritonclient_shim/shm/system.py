@@ -69,6 +69,7 @@ class SystemRegion(Region):
         self.key = key
         self._descriptor = descriptor
         self._mapping: _ByteArray = np.empty(0, np.uint8)
+        self._unused: list[_ByteArray] = []  # memory of an earlier copy, at most one
         weakref.finalize(self, os.close, descriptor).atexit = False
 
     def resize(self) -> None:
@@ -87,8 +88,7 @@ class SystemRegion(Region):
     def _read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object has become too small."""
         if count >= MAPPING_THRESHOLD:
-            whole: memoryview = self._mapped(offset + count)[offset : offset + count].copy().data
-            return whole
+            return self._copy(self._mapped(offset + count)[offset : offset + count])
         copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
         done = 0
         while done < count:  # one read stops after 2 GiB less a page on Linux
@@ -97,6 +97,24 @@ class SystemRegion(Region):
                 raise self._too_small(offset + count)
             done += chunk
         return copy
+
+    def _copy(self, content: _ByteArray) -> memoryview:
+        """Return a copy, in memory that earlier results no longer use if there is any.
+
+        The system clears new memory before its first use, which takes as long as the copy.
+        """
+        try:
+            memory = self._unused.pop()
+        except IndexError:
+            memory = content[:0]
+        if len(memory) != len(content):
+            memory = np.empty(len(content), np.uint8)
+        memory[:] = content
+        copy = memory[:]  # every array on the copy keeps this object
+        keep_one = self._unused.__setitem__
+        weakref.finalize(copy, keep_one, slice(None), [memory]).atexit = False
+        view: memoryview = copy.data
+        return view
 
     def _write(self, views: Sequence[memoryview]) -> None:
         """Copy the views; RegionError if the object has become too small or memory is short."""
