@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from functools import partial
 from typing import Container, Match, NamedTuple
 
 
@@ -41,208 +42,99 @@ class Meaning(Enum):
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
 
 
-#: Where most sentences were measured.
-_MEASURED = "docs/v2-mapping.md §6"
-
-
 class Sentence(NamedTuple):
-    """One row: the text matches ``pattern`` from its beginning, or ``anywhere``.
+    """One row: a text that has ``pattern`` has this meaning.
 
-    ``v1_code`` is the name of the RequestStatusCode that v1 gave, where v2's code is another or
-    missing (docs/v1-behaviour.md §9.3). ``grpc_code`` is the status under which Triton says it,
-    of those that gRPC uses for its own troubles (docs/v2-mapping.md §6). ``sample`` is the sentence
-    as it was measured, or as v1 said it; ``source`` is the page that has it.
+    ``sample`` is the sentence as it was measured, or as v1 said it. ``v1_code`` is the name of the
+    RequestStatusCode that v1 gave, where v2's code is another or missing (docs/v1-behaviour.md
+    §9.3). ``grpc_code`` is the status under which Triton says it, of those that gRPC uses for its
+    own troubles (docs/v2-mapping.md §6).
     """
 
     meaning: Meaning
     pattern: str
     sample: str
-    source: str = _MEASURED
-    anywhere: bool = False
     v1_code: str = ""
     grpc_code: str = ""
 
     def match(self, text: str) -> Match[str] | None:
         """Return the match of the sentence in a text; None without one."""
-        return (re.search if self.anywhere else re.match)(self.pattern, text)
+        return re.search(self.pattern, text)
 
 
-def _unavailable(meaning: Meaning, pattern: str, sample: str, source: str = _MEASURED) -> Sentence:
-    return Sentence(meaning, pattern, sample, source, True, "UNAVAILABLE", "UNAVAILABLE")
-
-
-def _malformed(pattern: str, sample: str, source: str = _MEASURED) -> Sentence:
-    return Sentence(Meaning.MALFORMED_REQUEST, pattern, sample, source)
-
+_unavailable = partial(Sentence, v1_code="UNAVAILABLE", grpc_code="UNAVAILABLE")
+_malformed = partial(Sentence, Meaning.MALFORMED_REQUEST)
 
 #: The first row that matches counts, so the more special row stands first. ``re`` compiles a
-#: pattern at its first use, which is when a server refuses a request.
+#: pattern at its first use, which is when a server refuses a request. docs/v2-mapping.md §3 to §8
+#: and docs/v1-behaviour.md §3.4, §6 and §E have the measurements.
+# fmt: off
 SENTENCES: tuple[Sentence, ...] = (
-    Sentence(
-        Meaning.CORRELATION_ID_MISSING,
-        r"must specify a non-zero or non-empty correlation ID",
-        "inference request to model 'm' must specify a non-zero or non-empty correlation ID",
-        "docs/v2-mapping.md §4",
-        anywhere=True,
-    ),
-    Sentence(
-        Meaning.CORRELATION_ID_TOO_LONG,
-        r"correlation ID",
-        "string correlation ID cannot be longer than 128 characters",
-        "docs/v2-mapping.md §4",
-        anywhere=True,
-        grpc_code="UNIMPLEMENTED",
-    ),
-    Sentence(
-        Meaning.UNEXPECTED_SHAPE,
-        r"(unexpected shape for input '.*' for model '.*'\. )"
-        r"Expected \[([-\d, ]*)\], got \[([-\d, ]*)\]",
-        "unexpected shape for input 'INPUT0' for model 'm'. Expected [-1,1], got [1,2]. NOTE: …",
-        anywhere=True,
-    ),
-    Sentence(
-        Meaning.LOAD_UNKNOWN,
-        r"failed to load '(.*)', failed to poll from model repository",
-        "failed to load 'zzz', failed to poll from model repository",
-    ),
-    Sentence(
-        Meaning.LOAD_FAILED,
-        r"load failed for model '(.*?)': version ",
-        "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: …;\n",
-    ),
-    Sentence(
-        Meaning.VERSION_NOT_POSITIVE,
-        r"invalid model version specified '",
-        "invalid model version specified '-1' , must be a positive number",
-    ),
-    Sentence(
-        Meaning.VERSION_NOT_POSITIVE,
-        r"failed to get model version from specified version string '",
-        "failed to get model version from specified version string '-1' (details: stol), …",
-    ),
-    Sentence(
-        Meaning.NO_STATUS_OF_MODEL,
-        r"no status available for unknown model",
-        "no status available for unknown model 'nope'",
-        "docs/v1-behaviour.md §6.2",
-        v1_code="INVALID_ARG",
-    ),
-    Sentence(
-        Meaning.NOT_LOADED,
-        r"has no available versions\Z",
-        "Request for unknown model: 'm' has no available versions",
-        anywhere=True,
-    ),
-    Sentence(
-        Meaning.UNKNOWN_MODEL,
-        r"Request for unknown model",
-        "Request for unknown model: 'm' version 99 is not found",
-        v1_code="UNAVAILABLE",
-        grpc_code="UNAVAILABLE",
-    ),
-    _unavailable(
-        Meaning.QUEUE_TIMEOUT,
-        r"Request timeout expired",
-        "Request timeout expired",
-        "docs/v2-mapping.md §5",
-    ),
-    _unavailable(
-        Meaning.QUEUE_FULL,
-        r"Exceeds maximum queue size",
-        "[request id: 56] Exceeds maximum queue size",
-        "docs/v2-mapping.md §5",
-    ),
-    _unavailable(
-        Meaning.CONTROL_NOT_ALLOWED,
-        r"explicit model load / unload",
-        "explicit model load / unload is not allowed if polling is enabled",
-    ),
-    Sentence(
-        Meaning.RESTRICTED,
-        r"(protocol|API) is restricted",
-        "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
-        anywhere=True,
-        grpc_code="UNAVAILABLE",
-    ),
-    _unavailable(
-        Meaning.NOT_SERVING,
-        r"Server (is )?(not ready|exiting|stopping)",
-        "Server not ready",
-        "docs/v1-behaviour.md §E.12",
-    ),
-    Sentence(
-        Meaning.LOAD_OR_UNLOAD_FAILED,
-        r"failed to (un)?load '",
-        "failed to unload 'm', versions that are still available: 1,2",
-        "docs/v1-behaviour.md §6.4",
-        v1_code="INTERNAL",
-    ),
-    Sentence(
-        Meaning.REGION_EXISTS,
-        r"shared memory region '.*' already in manager",
-        "shared memory region 'r' already in manager",
-        v1_code="ALREADY_EXISTS",
-    ),
-    Sentence(
-        Meaning.REGION_UNKNOWN,
-        r"Unable to find shared memory region",
-        "Unable to find shared memory region: 'r'",
-        v1_code="NOT_FOUND",
-    ),
-    Sentence(
-        Meaning.REGION_KEY_UNKNOWN,
-        r"Unable to open shared memory region",
-        "Unable to open shared memory region: '/k'",
-        v1_code="INTERNAL",
-    ),
-    Sentence(
-        Meaning.REGION_IN_USE,
-        r"it is currently in use\.$",
-        "Cannot unregister shared memory region 'r', it is currently in use.",
-        "docs/v2-mapping.md §8",
-        anywhere=True,
-    ),
-    Sentence(
-        Meaning.REGION_IN_USE,
-        r"Failed to unregister the following ",
-        "Failed to unregister the following system shared memory regions: r ,",
-        "docs/v2-mapping.md §8",
-    ),
-    Sentence(
-        Meaning.CLASS_NOT_AVAILABLE,
-        r"class result not available",
-        "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'",
-        "docs/v1-behaviour.md §3.4",
-        v1_code="UNSUPPORTED",
-    ),
-    Sentence(
-        Meaning.DECOUPLED,
-        r"ModelInfer RPC doesn't support|doesn't support models with decoupled",
-        "ModelInfer RPC doesn't support models with decoupled transaction policy",
-        "docs/v2-mapping.md §4",
-        anywhere=True,
-        v1_code="UNSUPPORTED",
-        grpc_code="UNIMPLEMENTED",
-    ),
-    _malformed(r"inference request ", "inference request batch-size must be <= 8 for 'm'"),
-    _malformed(r"expected \d+ ", "expected 2 inputs but got 1 inputs for model 'm'. …"),
-    _malformed(r"unexpected ", "unexpected inference input 'X' for model 'm'"),
-    _malformed(
-        r"model supports ",
-        "model supports variable-size for input 'i', …",
-        "docs/v1-behaviour.md §3.4",
-    ),
-    _malformed(
-        r"input ",
-        "input byte size mismatch for input 'i' for model 'm'. …",
-        "docs/v2-mapping.md §3",
-    ),
-    _malformed(r"inference input ", "inference input 'i' data-type is 'INT32', but model 'm' …"),
-    _malformed(r"in ensemble ", "in ensemble 'm', expected 2 …", "docs/v1-behaviour.md §E.10"),
-    _malformed(r"unable to find data", "unable to find data for input tensor 'i' …"),
-    _malformed(r"Invalid offset", "Invalid offset + byte size for shared memory region: 'r'"),
-    _malformed(r"(shape|size) mismatch", "size mismatch -16"),
+    Sentence(Meaning.CORRELATION_ID_MISSING, r"must specify a non-zero or non-empty correlation ID",
+             "inference request to model 'm' must specify a non-zero or non-empty correlation ID"),
+    Sentence(Meaning.CORRELATION_ID_TOO_LONG, r"correlation ID",
+             "string correlation ID cannot be longer than 128 characters",
+             grpc_code="UNIMPLEMENTED"),
+    Sentence(Meaning.UNEXPECTED_SHAPE,
+             r"(unexpected shape for input '.*' for model '.*'\. )"
+             r"Expected \[([-\d, ]*)\], got \[([-\d, ]*)\]",
+             "unexpected shape for input 'INPUT0' for model 'm'. Expected [-1,1], got [1,2]. …"),
+    Sentence(Meaning.LOAD_UNKNOWN, r"^failed to load '(.*)', failed to poll from model repository",
+             "failed to load 'zzz', failed to poll from model repository"),
+    Sentence(Meaning.LOAD_FAILED, r"^load failed for model '(.*?)': version ",
+             "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: …;\n"),
+    Sentence(Meaning.VERSION_NOT_POSITIVE, r"^invalid model version specified '",
+             "invalid model version specified '-1' , must be a positive number"),
+    Sentence(Meaning.VERSION_NOT_POSITIVE,
+             r"^failed to get model version from specified version string '",
+             "failed to get model version from specified version string '-1' (details: stol), …"),
+    Sentence(Meaning.NO_STATUS_OF_MODEL, r"^no status available for unknown model",
+             "no status available for unknown model 'nope'", v1_code="INVALID_ARG"),
+    Sentence(Meaning.NOT_LOADED, r"has no available versions\Z",
+             "Request for unknown model: 'm' has no available versions"),
+    _unavailable(Meaning.UNKNOWN_MODEL, r"^Request for unknown model",
+                 "Request for unknown model: 'm' version 99 is not found"),
+    _unavailable(Meaning.QUEUE_TIMEOUT, r"Request timeout expired", "Request timeout expired"),
+    _unavailable(Meaning.QUEUE_FULL, r"Exceeds maximum queue size",
+                 "[request id: 56] Exceeds maximum queue size"),
+    _unavailable(Meaning.CONTROL_NOT_ALLOWED, r"explicit model load / unload",
+                 "explicit model load / unload is not allowed if polling is enabled"),
+    Sentence(Meaning.RESTRICTED, r"(protocol|API) is restricted",
+             "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
+             grpc_code="UNAVAILABLE"),
+    _unavailable(Meaning.NOT_SERVING, r"Server (is )?(not ready|exiting|stopping)",
+                 "Server not ready"),
+    Sentence(Meaning.LOAD_OR_UNLOAD_FAILED, r"^failed to (un)?load '",
+             "failed to unload 'm', versions that are still available: 1,2", v1_code="INTERNAL"),
+    Sentence(Meaning.REGION_EXISTS, r"^shared memory region '.*' already in manager",
+             "shared memory region 'r' already in manager", v1_code="ALREADY_EXISTS"),
+    Sentence(Meaning.REGION_UNKNOWN, r"^Unable to find shared memory region",
+             "Unable to find shared memory region: 'r'", v1_code="NOT_FOUND"),
+    Sentence(Meaning.REGION_KEY_UNKNOWN, r"^Unable to open shared memory region",
+             "Unable to open shared memory region: '/k'", v1_code="INTERNAL"),
+    Sentence(Meaning.REGION_IN_USE, r"it is currently in use\.$",
+             "Cannot unregister shared memory region 'r', it is currently in use."),
+    Sentence(Meaning.REGION_IN_USE, r"^Failed to unregister the following ",
+             "Failed to unregister the following system shared memory regions: r ,"),
+    Sentence(Meaning.CLASS_NOT_AVAILABLE, r"^class result not available",
+             "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_X'",
+             v1_code="UNSUPPORTED"),
+    Sentence(Meaning.DECOUPLED,
+             r"ModelInfer RPC doesn't support|doesn't support models with decoupled",
+             "ModelInfer RPC doesn't support models with decoupled transaction policy",
+             "UNSUPPORTED", "UNIMPLEMENTED"),
+    _malformed(r"^inference request ", "inference request batch-size must be <= 8 for 'm'"),
+    _malformed(r"^expected \d+ ", "expected 2 inputs but got 1 inputs for model 'm'. …"),
+    _malformed(r"^unexpected ", "unexpected inference input 'X' for model 'm'"),
+    _malformed(r"^model supports ", "model supports variable-size for input 'i', …"),
+    _malformed(r"^input ", "input byte size mismatch for input 'i' for model 'm'. …"),
+    _malformed(r"^inference input ", "inference input 'i' data-type is 'INT32', but model 'm' …"),
+    _malformed(r"^in ensemble ", "in ensemble 'm', expected 2 …"),
+    _malformed(r"^unable to find data", "unable to find data for input tensor 'i' …"),
+    _malformed(r"^Invalid offset", "Invalid offset + byte size for shared memory region: 'r'"),
+    _malformed(r"^(shape|size) mismatch", "size mismatch -16"),
 )
+# fmt: on
 
 #: The versions that a sentence of LOAD_FAILED names; their reasons may have lines of their own.
 FAILED_VERSION = r"(?m)(?:^|: )version (-?\d+) is at UNAVAILABLE state"
@@ -283,7 +175,7 @@ def said_by_triton(text: str, grpc_code: str) -> bool:
     It may stand behind a request id or the name of an ensemble, in letters of either case.
     """
     rows = [row for row in SENTENCES if row.grpc_code == grpc_code]
-    return any(re.search(row.pattern, text, re.IGNORECASE) for row in rows)
+    return any(re.search(row.pattern.lstrip("^"), text, re.IGNORECASE) for row in rows)
 
 
 def without_request_id(text: str) -> str:
