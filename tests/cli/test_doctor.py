@@ -44,7 +44,7 @@ def examined(
     server: TritonServer, protocol: str, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
     """Return exit status and output for the server."""
-    status = main(["doctor", "--models", "--url", server.url(protocol), "--protocol", protocol])
+    status = main(["doctor", "--url", server.url(protocol), "--protocol", protocol])
     return status, capsys.readouterr().out
 
 
@@ -60,8 +60,9 @@ def test_server_and_models(
     assert "ok     ready" in lines
     (known,) = [line for line in lines if line.startswith("ok     it is 'triton', version 2.")]
     assert known.endswith(", over gRPC" if kind == "grpc" else ", over HTTP")
-    assert "ok     model 'classify': covered" in lines
-    assert "ok     model 'ensemble_classify': covered" in lines  # the labels are classify's
+    assert "ok     3 models without remarks: covered" in lines
+    assert "'simple'" not in text and "'classify'" not in text
+    assert "'ensemble_classify'" not in text  # the labels are classify's
     assert any("'classify_nolabels': covered; no output names a label" in line for line in lines)
     assert "note   model 'spare' is not loaded" in lines
     assert any(line.startswith("WRONG  model 'decoupled': decoupled: v1 had one") for line in lines)
@@ -69,17 +70,6 @@ def test_server_and_models(
         line.startswith("note   model 'identity_bf16': tensor 'INPUT0' is BF16") for line in lines
     )
     assert any("'sequence_labels': stateful with labels" in line for line in lines)
-
-
-def test_covered_models_are_counted(
-    server: TritonServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without --models, covered models are counted, and only models with remarks are named."""
-    assert main(["doctor", "--url", server.http]) == 1
-    text = capsys.readouterr().out
-    assert "  ok     5 models: covered; --models lists them\n" in text
-    assert "model 'classify'" not in text
-    assert "WRONG  model 'decoupled'" in text and "note   model 'spare'" in text
 
 
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +107,7 @@ def test_swapped_ports(
 ) -> None:
     """The doctor first reports a port of the other protocol, and what to change."""
     url = server.grpc if option == "http" else server.http
-    assert main(["doctor", "--models", "--url", url, "--protocol", option]) == 1
+    assert main(["doctor", "--url", url, "--protocol", option]) == 1
     lines = capsys.readouterr().out.splitlines()
     actual, wanted = ("gRPC", "HTTP") if option == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
@@ -126,7 +116,7 @@ def test_swapped_ports(
         f"  WRONG  {url} is a server's {actual} port, and was to be asked over {wanted}: "
     )
     assert f'or ProtocolType.from_str("{actual.lower()}")' in line
-    assert any("model 'classify': covered" in line for line in lines)
+    assert "  ok     3 models without remarks: covered" in lines
 
 
 def test_without_a_protocol_the_port_tells(
@@ -208,10 +198,10 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
         return http(200, json.dumps(known[path]).encode(), "Content-Type: application/json")
 
     with ScriptedServer(answer) as server:
-        assert main(["doctor", "--models", "--url", server.address, "--protocol", "http"]) == 1
+        assert main(["doctor", "--url", server.address, "--protocol", "http"]) == 1
     text = capsys.readouterr().out
     assert "WRONG  model 'odd' has no readable configuration: no such thing" in text
-    assert "ok     model 'plain': covered" in text
+    assert "ok     1 model without remarks: covered" in text
 
 
 def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -174,17 +174,3 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     for line, section in zip(lines, guide.sections().values()):
         assert printed(capsys, "guide", shlex.split(line)[0]) == guide.shown(section.text)
         assert len(line) < 120
-
-
-def test_a_pager_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a terminal, a pager shows texts longer than the screen. Short texts are printed."""
-    paged: list[str] = []
-    monkeypatch.setenv("LINES", "400")
-    monkeypatch.setattr("pydoc.pager", paged.append)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert printed(capsys, "guide", "imports") != ""
-    assert printed(capsys, "guide") == ""
-    assert paged == [guide.shown(GUIDE)]

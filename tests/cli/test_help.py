@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from pathlib import Path
 
 import pytest
 
@@ -45,7 +44,7 @@ def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "near"),
     [
         (["scann", "."], "scan"),
-        (["doctor", "--modells"], "--models"),
+        (["doctor", "--protokol"], "--protocol"),
         (["scan", ".", "--exclued=a"], "--exclude"),
         (["scan", ".", "--format", "jsn"], "json"),
     ],
@@ -63,34 +62,3 @@ def test_nothing_is_near(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["scan", ".", "--qqq"])
     assert "unrecognized arguments: --qqq\n" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("options", "variables", "terminal", "coloured"),
-    [
-        ([], {}, True, True),
-        ([], {}, False, False),
-        ([], {"NO_COLOR": "1"}, True, False),
-        ([], {"TERM": "dumb"}, True, False),
-        (["--color", "never"], {}, True, False),
-        (["--color", "always"], {"NO_COLOR": "1"}, False, True),
-    ],
-)
-def test_colours(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
-    variables: dict[str, str],
-    terminal: bool,
-    coloured: bool,
-) -> None:
-    """A terminal gets colours, a pipe does not. NO_COLOR and --color change that."""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
-    (tmp_path / "a.py").write_text("import tensorrtserver.api\n")
-    main(["scan", str(tmp_path / "a.py"), *options])
-    assert ("\033[33mTS009\033[0m" in capsys.readouterr().out) is coloured

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from tests.cli.scan_runs import RUN, STAR, Scanner
 from tests.migrate import uses
 from tests.unit.test_scan_corpus import CORPUS, expected
-from tritonclient_shim.cli import _output, main
+from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.migrate.candidates import Candidates
 
@@ -78,32 +77,3 @@ def test_warnings_of_sources(scan: Scanner, command: str) -> None:
         warnings.simplefilter("always")
         main([command, "a.py"])
     assert [str(item.message) for item in caught if item.category is SyntaxWarning] == []
-
-
-class Terminal(io.StringIO):
-    """A terminal that keeps its output."""
-
-    def isatty(self) -> bool:
-        """True: this is a terminal."""
-        return True
-
-
-def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long work shows its progress, and clears the line at the end."""
-    monkeypatch.setattr(_output, "_PATIENCE", 0)
-    monkeypatch.setattr(_output, "_INTERVAL", 0)
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    assert [*_output.progress(["a", "b"], "scan")] == ["a", "b"]
-    shown = terminal.getvalue()
-    assert "tritonclient-shim scan: 1 of 2 files" in shown
-    assert shown.endswith("\r\033[K")
-
-
-def test_no_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe gets nothing but messages."""
-    monkeypatch.setattr(_output, "_PATIENCE", 0)
-    pipe = io.StringIO()
-    monkeypatch.setattr("sys.stderr", pipe)
-    assert [*_output.progress(["a"], "scan")] == ["a"]
-    assert pipe.getvalue() == ""

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.cli_scripts import shim
 from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
-from tritonclient_shim.cli._output import FORMATS
+from tritonclient_shim.cli.scan import FORMATS
 from tritonclient_shim.registry import ENTRIES
 
 RUN_LINE = (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR
+from tritonclient_shim import testing
 from tritonclient_shim.cli import main
 from tritonclient_shim.rewrite import groups, rules
 from tritonclient_shim.rewrite.draft import Draft
@@ -118,15 +119,14 @@ def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["files"]["changed"] == ["a.py", "triton_helpers.py"]
 
 
-def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_known_model(folder: Path) -> None:
     """With a model's configuration, requests become lines of tritonclient."""
-    config = 'name: "simple" max_batch_size: 8\n' + "".join(
-        f'input {{ name: "{name}" data_type: TYPE_INT32 dims: [16] }}\n' for name in ("A", "B")
-    )
-    (folder / "config.pbtxt").write_text(config, "utf-8")
+    tensors = [(name, "INT32", [16]) for name in ("A", "B")]
+    simple = testing.model(inputs=tensors, outputs=[("O", "INT32", [16])], max_batch_size=8)(dict)
     source = "r = ctx.run({'A': [a], 'B': (b,)}, {'O': InferContext.ResultFormat.RAW})\n"
     (folder / "a.py").write_text(STAR + CONTEXT + source, "utf-8")
-    assert main(["migrate", "--unsafe", "--write", "--model-config", "config.pbtxt", "a.py"]) == 0
+    with testing.server(simple=simple) as triton:
+        assert main(["migrate", "--unsafe", "--write", "--server", triton.grpc, "a.py"]) == 0
     text = (folder / "a.py").read_text("utf-8")
     assert text.endswith(
         "inputs = [\n"
@@ -142,17 +142,10 @@ def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "def " not in text
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--model-config", "a.py"), ("--model-config", "deep"), ("--server", "127.0.0.1:9")],
-)
-def test_models_that_cannot_be_known(
-    folder: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
-) -> None:
-    """A server that does not answer and a file without a model are refused."""
-    (folder / "deep").write_text('{"name":' * 20_000)
-    assert main(["migrate", "a.py", option, value]) == 2
-    assert f"{option} {value}: " in capsys.readouterr().err
+def test_models_that_cannot_be_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server that does not answer is refused."""
+    assert main(["migrate", "a.py", "--server", "127.0.0.1:9"]) == 2
+    assert "--server 127.0.0.1:9: " in capsys.readouterr().err
 
 
 def test_notebook_keeps_what_is_no_code(folder: Path) -> None:

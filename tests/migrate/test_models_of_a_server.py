@@ -9,7 +9,7 @@ from tritonclient_shim.cli._models import configurations
 def test_either_protocol(round_trips: RoundTrips) -> None:
     """``--server`` returns equal configurations for the address of HTTP and of gRPC."""
     over_http, over_grpc = (
-        configurations(round_trips.server.url(protocol), ()) for protocol in ("http", "grpc")
+        configurations(round_trips.server.url(protocol)) for protocol in ("http", "grpc")
     )
     assert set(over_http) == set(over_grpc) >= {"simple", "classify"}
     for name, config in over_http.items():

@@ -37,7 +37,7 @@ ARGUMENTS = {
     ],
     "migrate": [
         *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
-        *("127.0.0.1:1", "--model-config", "bad.json", "--format", "json", "--exclude"),
+        *("127.0.0.1:1", "--format", "json", "--exclude"),
     ],
     "run": ["--report", "nowhere/r.md", "missing.py"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]

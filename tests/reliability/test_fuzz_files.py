@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.backends.odd_answers import cut
 from tests.reliability import odd_files
 from tests.reliability.amounts import amount
 from tests.reliability.counts import Tried
@@ -26,13 +25,6 @@ from tritonclient_shim.rewrite.options import MigrateOptions
 FILES = "Files of any content are read by a command, or refused with a status and a text"
 PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
 BASELINE = {"version": 1, "uses": [{"file": "a.py", "id": "TS050", "line": PROGRAM, "count": 1}]}
-MODEL = {
-    "name": "m",
-    "max_batch_size": 8,
-    "input": [{"name": "IN", "data_type": "TYPE_FP32", "dims": [2]}],
-    "output": [{"name": "OUT", "data_type": "TYPE_STRING", "dims": [-1], "label_filename": "x"}],
-}
-PBTXT = b'name: "m" max_batch_size: 8 input [ { name: "IN" data_type: TYPE_FP32 dims: [ 2 ] } ]'
 
 
 class Commands:
@@ -109,23 +101,6 @@ def _baselines(commands: Commands, data: Any) -> None:
 def test_baselines(commands: Commands, tried: Tried) -> None:
     """Baselines of any content are read."""
     _baselines(commands)
-    tried(FILES, amount("files of commands") // 3, "files")
-
-
-@fuzzed("files of commands", 3)
-@given(data=st.data())
-def _model_configurations(commands: Commands, data: Any) -> None:
-    if data.draw(st.booleans()):
-        content = data.draw(odd_files.json_files(MODEL))
-    else:
-        content = cut(data.draw, PBTXT)
-    path = commands.write("config", content)
-    assert commands("migrate", "good.py", "--model-config", path) in (1, 2)
-
-
-def test_model_configurations(commands: Commands, tried: Tried) -> None:
-    """Model configurations of any content are read for migrate."""
-    _model_configurations(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import os
 import pkgutil
 import re
 import sys
@@ -21,6 +22,7 @@ from tritonclient_shim import __version__
 #: The exit status of a command that Ctrl-C ended, as shells report it.
 INTERRUPTED = 128 + 2
 _REFUSED = 2
+_SIGPIPE = 128 + 13  # the exit status that a shell reports for the signal
 
 
 class Refused(Exception):
@@ -49,6 +51,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 def tell(command: str, text: str) -> None:
     """Print a message of a command on stderr."""
     print(f"tritonclient-shim {command}: {text}", file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print the text; end in silence if the reader has stopped, as ``head`` does.
+
+    Letters that standard output cannot show are printed as backslash and number.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
+    except BrokenPipeError:
+        # Python writes what it still holds once more when it ends: to where that cannot fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_SIGPIPE)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class _Paragraphs(argparse.HelpFormatter):

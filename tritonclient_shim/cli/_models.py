@@ -1,11 +1,10 @@
-"""Configurations of models, from a server or from files, for ``migrate``."""
+"""Configurations of the models of a server, for ``migrate``."""
 
 from __future__ import annotations
 
-import json
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
-from google.protobuf import json_format, text_format
+from google.protobuf import json_format
 
 from tritonclient_shim.cli import Refused
 from tritonclient_shim.core.addresses import without_user
@@ -18,17 +17,11 @@ from tritonclient_shim.translate.constructors import parse_url
 _Config = Mapping[str, Any]
 
 
-def configurations(server: str, files: Sequence[str]) -> dict[str, _Config]:
-    """Return the configuration of each model by its name, as JSON of the v2 protocol has it."""
-    configs = _of_server(server) if server else {}
-    for path in files:
-        config = _of_file(path)
-        configs[str(config["name"])] = config
-    return configs
+def configurations(server: str) -> dict[str, _Config]:
+    """Return the configuration of each ready model by its name, as JSON of the v2 protocol has it.
 
-
-def _of_server(server: str) -> dict[str, _Config]:
-    """Return the configurations of the models that are ready, over whichever protocol answers."""
+    Ask the server over whichever protocol answers.
+    """
     reasons = []
     for protocol in PROTOCOLS:
         try:
@@ -63,30 +56,6 @@ def _has_types_of_v1(config: _Config) -> bool:
 def _as_json(content: bytes | _Config) -> _Config:
     if not isinstance(content, bytes):
         return content
-    return _message_as_json(model_config_pb2.ModelConfig.FromString(content))
-
-
-def _message_as_json(message: Any) -> _Config:
+    message = model_config_pb2.ModelConfig.FromString(content)
     config: _Config = json_format.MessageToDict(message, preserving_proto_field_name=True)
-    return config
-
-
-def _of_file(path: str) -> _Config:
-    """Return a configuration that a file has in JSON, or as config.pbtxt has it."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        if text.lstrip().startswith("{"):
-            config: _Config = json.loads(text)
-        else:
-            message = model_config_pb2.ModelConfig()
-            text_format.Parse(text, message, allow_unknown_field=True)
-            config = _message_as_json(message)
-        if not config.get("name"):
-            raise ValueError("it has no name")
-    except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
-        raise Refused(
-            f"--model-config {path}: {error}; expected a config.pbtxt with a name, or the JSON of "
-            "GET /v2/models/NAME/config"
-        ) from error
     return config

@@ -7,6 +7,7 @@ from typing import Callable, Iterator, TypeVar
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.cli import count
 from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
@@ -53,7 +54,7 @@ class _Probe:
 
 
 def server(arguments: argparse.Namespace) -> Iterator[Finding]:
-    """Yield findings about the server, then its models; covered models only if they are listed.
+    """Yield findings about the server, then about its models.
 
     A server that does not answer over the protocol of the script is asked over the other one.
     """
@@ -77,7 +78,7 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
         if arguments.protocol and protocol != script:
             yield Finding(WRONG, _swapped(shown, script, protocol))
         yield Finding(OK, f"it is {metadata.name!r}, version {metadata.version}, over {probe.name}")
-        yield from _answering(probe, arguments.models)
+        yield from _answering(probe)
         return
     *before, last = refusals
     yield from (Finding(WRONG, text) for text in (*before, f"{last}. {_ADVICE}"))
@@ -93,22 +94,22 @@ def _swapped(url: str, script: str, there: str) -> str:
     )
 
 
-def _answering(probe: _Probe, listed: bool) -> Iterator[Finding]:
-    """Yield findings about a server that answers, and its models."""
+def _answering(probe: _Probe) -> Iterator[Finding]:
+    """Yield findings about a server that answers, its models, and how many have no remark."""
     try:
         ready = probe.ask(lambda backend: backend.ready())
         yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
-        models = [*_models(probe)]
-        covered = sum(finding.level == OK for finding in models)
-        yield from (finding for finding in models if listed or finding.level != OK)
-        if covered and not listed:
-            count = "1 model" if covered == 1 else f"{covered} models"
-            yield Finding(OK, f"{count}: covered; --models lists them")
+        findings = [*_models(probe)]
+        yield from filter(None, findings)
+        covered = findings.count(None)
+        if covered:
+            yield Finding(OK, f"{count(covered, 'model')} without remarks: covered")
     except BackendError as error:
         yield Finding(WRONG, f"{probe.worded(error)}, after it had answered other questions")
 
 
-def _models(probe: _Probe) -> Iterator[Finding]:
+def _models(probe: _Probe) -> Iterator[Finding | None]:
+    """Yield a finding for each model, None for one without remarks."""
     try:
         rows = probe.ask(lambda backend: backend.repository_index())
     except BackendError as error:
@@ -125,8 +126,8 @@ def _models(probe: _Probe) -> Iterator[Finding]:
             yield Finding(NOTE, f"model {name!r} is not loaded{why}")
 
 
-def _model(probe: _Probe, name: str) -> Finding:
-    """Return what the old API can do with a model: the worst of what the rules say."""
+def _model(probe: _Probe, name: str) -> Finding | None:
+    """Return what the old API cannot do with a model; None without remarks."""
     declared = settings.current().declared(name)
     try:
         profile = probe.ask(KnownModel(name, declared=declared).read)
@@ -134,54 +135,44 @@ def _model(probe: _Probe, name: str) -> Finding:
         raise  # each further model would take as long
     except BackendError as error:
         return Finding(WRONG, f"model {name!r} has no readable configuration: {error}")
-    remarks = [
-        *((OK, text) for text in _described(profile)),
-        *((WRONG, text) for text in _decoupled(profile)),
-        *((NOTE, text) for text in _newer_types(profile)),
-        *((OK, text) for text in _labels(profile)),
-    ]
-    level = max((level for level, _ in remarks), key=(OK, NOTE, WRONG).index, default=OK)
-    text = "; ".join(text for _, text in remarks) or "covered"
-    return Finding(level, f"model {name!r}: {text}")
+    remarks = [*_remarks(profile)]
+    if not remarks:
+        return None
+    level = max((remark.level for remark in remarks), key=(OK, NOTE, WRONG).index)
+    return Finding(level, f"model {name!r}: {'; '.join(remark.text for remark in remarks)}")
 
 
-def _described(profile: ModelProfile) -> Iterator[str]:
-    """Yield what is known of a model whose server has no model configurations."""
-    if profile.server.configurations:
-        return
+def _remarks(profile: ModelProfile) -> Iterator[Finding]:
+    """Yield what the owner of a program should know about this model."""
     if profile.open_inputs:
-        yield (
+        yield Finding(
+            OK,
             "its server tells no inputs: contexts take any, raw stubs and the gateway need them in "
-            "the setting models"
+            "the setting models",
         )
-    else:
-        yield "described by its metadata; the setting models says what they leave out"
-
-
-def _decoupled(profile: ModelProfile) -> Iterator[str]:
+    elif not profile.server.configurations:
+        yield Finding(OK, "described by its metadata; the setting models says what they leave out")
     if profile.decoupled:
-        yield (
+        yield Finding(
+            WRONG,
             "decoupled: v1 had one answer per request; use tritonclient.grpc's "
-            "async_stream_infer, for example on unwrap(context)"
+            "async_stream_infer, for example on unwrap(context)",
         )
-
-
-def _newer_types(profile: ModelProfile) -> Iterator[str]:
-    for spec in (*profile.inputs.values(), *profile.outputs.values()):
+    outputs = profile.outputs.values()
+    for spec in (*profile.inputs.values(), *outputs):
         if dtypes.v1_name(spec.datatype) in ("TYPE_INVALID", *dtypes.NEWER):
             kind = spec.datatype or "a datatype newer than this package"
-            yield f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
-
-
-def _labels(profile: ModelProfile) -> Iterator[str]:
-    outputs = profile.outputs.values()
+            text = f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
+            yield Finding(NOTE, text)
     labelled = any(spec.label_filename for spec in outputs)
     if profile.stateful and labelled:
-        yield (
+        yield Finding(
+            OK,
             "stateful with labels: CLASS results have the server's six decimals, for a second "
-            "request would advance the sequence"
+            "request would advance the sequence",
         )
-    elif profile.ensemble or labelled:
-        return  # an ensemble's labels can come from a composing model (docs/v1-behaviour.md §4.2)
-    elif any(spec.datatype in ("FP32", "FP64") for spec in outputs):
-        yield "covered; no output names a label file, so CLASS results have no labels"
+    # an ensemble's labels can come from a composing model (docs/v1-behaviour.md §4.2)
+    elif not (profile.ensemble or labelled) and any(
+        spec.datatype in ("FP32", "FP64") for spec in outputs
+    ):
+        yield Finding(OK, "covered; no output names a label file, so CLASS results have no labels")

@@ -15,12 +15,11 @@ import re
 import subprocess
 import sys
 from importlib import metadata
-from typing import Callable, Iterator, NamedTuple
+from typing import Iterator, NamedTuple
 
 from tritonclient_shim import __version__, settings
-from tritonclient_shim.cli import INTERRUPTED
+from tritonclient_shim.cli import INTERRUPTED, show
 from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
-from tritonclient_shim.cli._output import add_color, painter, show
 
 OK, NOTE, WRONG = "ok", "note", "WRONG"
 _LONGEST = 120  # seconds; the first import after an installation compiles many files
@@ -67,8 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--url", metavar="HOST:PORT", help="a server to check, as a script would name it")
     add("--protocol", choices=("http", "grpc"),
         help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
-    add("--models", action="store_true", help="list each model of the server, also those covered")
-    add_color(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,11 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         interrupted = True
     wrong = [finding for section in sections.values() for finding in section if _is_wrong(finding)]
     nothing = "Interrupted." if interrupted else "Nothing is wrong."
-    paint = painter(arguments.color)
-    text = _text("What is wrong" if wrong else nothing, wrong, paint)
+    text = _text("What is wrong" if wrong else nothing, wrong)
     for title, findings in sections.items():
         rest = [finding for finding in findings if not _is_wrong(finding)]
-        text += _text(title, rest, paint) if rest else ""
+        text += _text(title, rest) if rest else ""
     show(text)
     return INTERRUPTED if interrupted else int(bool(wrong))
 
@@ -114,8 +110,8 @@ def _is_wrong(finding: Finding) -> bool:
     return finding.level == WRONG
 
 
-def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str]) -> str:
-    lines = [f"  {paint(level, f'{level:<5}')}  {text}" for level, text in findings]
+def _text(title: str, findings: list[Finding]) -> str:
+    lines = [f"  {level:<5}  {text}" for level, text in findings]
     return "\n".join([title, *lines, ""])
 
 

@@ -9,7 +9,7 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING
 
-from tritonclient_shim.cli import tell
+from tritonclient_shim.cli import show, tell
 
 if TYPE_CHECKING:
     from tritonclient_shim.registry.entry import RegistryEntry
@@ -37,8 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every entry that fits → exit status."""
-    from tritonclient_shim.cli._output import show
-
     status = 0
     for what in dict.fromkeys(arguments.what):
         entries = _find(what)

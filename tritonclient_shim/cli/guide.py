@@ -1,7 +1,7 @@
 """Print the migration guide, or a section of it.
 
 Name a section by its heading, by an id, or by the text of an error. `settings` is the page on
-settings. On a terminal a pager shows a text that is longer than the screen.
+settings.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -14,7 +14,7 @@ import os
 import re
 from typing import Iterator, NamedTuple
 
-from tritonclient_shim.cli import tell
+from tritonclient_shim.cli import show, tell
 from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -53,17 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
-    from tritonclient_shim.cli._output import show_in_pages
-
     if arguments.list:
-        show_in_pages("".join(_listed()))
+        show("".join(_listed()))
         return 0
     if arguments.section is None:
-        show_in_pages(shown(_page("migration_guide.md")))
+        show(shown(_page("migration_guide.md")))
         return 0
     section = _find(arguments.section)
     if section:
-        show_in_pages(shown(section.text))
+        show(shown(section.text))
         return 0
     anchor = _anchor(arguments.section)
     near = [name for name in sections() if anchor in name]

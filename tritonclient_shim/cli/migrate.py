@@ -21,9 +21,8 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Sequence
 
-from tritonclient_shim.cli import INTERRUPTED, Refused, tell
+from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.cli._output import count, progress, show
 from tritonclient_shim.usage import formats
 
 if TYPE_CHECKING:
@@ -59,8 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rewrite uses of these ids alone, such as TS020,TS021,TS022")  # fmt: skip
     add("--server", metavar="URL", default="",
         help="HOST:PORT of a server, HTTP or gRPC, which is asked about the models")  # fmt: skip
-    add("--model-config", metavar="FILE", action="append", default=[],
-        help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
     add("--format", choices=("text", "json"), default="text",
         help="of the report (default: %(default)s)")  # fmt: skip
 
@@ -99,12 +96,12 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     paths = list(chosen(arguments))
     if not paths:
         raise Refused(_NO_FILE)
-    configs = configurations(arguments.server, arguments.model_config)
+    configs = configurations(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, configs, arguments.select)
     candidates, work = Candidates(), _Work()
     try:
         with without_syntax_warnings():
-            for path in progress(importers_first(paths), "migrate"):
+            for path in importers_first(paths):
                 _migrate_file(path, options, candidates, work)
     except KeyboardInterrupt:
         work.interrupted = True

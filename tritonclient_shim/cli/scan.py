@@ -18,23 +18,19 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import index
-from typing import TYPE_CHECKING, Any, Callable, Collection, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tritonclient_shim.cli import INTERRUPTED, Refused, tell
+from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.cli._output import FORMATS, add_color, count, painter, progress, show
 from tritonclient_shim.usage import formats
 from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
 
+FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
 _NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
-_GONE = (
-    "{number} of the uses in {path} are gone; write it again with "
-    "tritonclient-shim scan --write-baseline {path} PATH"
-)
 _BASELINE_VERSION = 1
 #: Ids in brackets, or the end of the comment.
 _IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
@@ -76,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim scan``."""
     add_files(parser)
     add = parser.add_argument
-    add("--format", choices=FORMATS, default=FORMATS[0],
+    add("--format", choices=FORMATS, default="text",
         help="of the report (default: %(default)s)")  # fmt: skip
     add("--only", metavar="IDS", type=ids,
         help="look for these ids alone, with commas between, such as TS050,TS051")  # fmt: skip
@@ -85,7 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do not report the uses in this file, which --write-baseline has written")  # fmt: skip
     baseline.add_argument("--write-baseline", metavar="FILE",
         help="write the uses to this file, for --baseline, and do not report them")  # fmt: skip
-    add_color(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if path:
         show(f"The uses are written to {path}. {report.sentences}\n")
     else:
-        show(_render(report, arguments.format, arguments.color))
+        show(_render(report, arguments.format))
     if report.interrupted:
         return INTERRUPTED
     if report.unreadable:
@@ -118,7 +113,7 @@ def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
     candidates = Candidates()
     try:
         with without_syntax_warnings():
-            for path in progress(paths, "scan"):
+            for path in paths:
                 _scan_file(path, arguments.only, candidates, report)
     except KeyboardInterrupt:
         report.interrupted = True
@@ -126,8 +121,6 @@ def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
     if known:
         rows = [row for row in report.rows if not known.take(row)]
         report.known, report.rows = len(report.rows) - len(rows), rows
-        gone = known.gone(report.read, arguments.only)
-        report.notes += [_GONE.format(number=gone, path=arguments.baseline)] if gone else []
     if not paths:
         report.notes.append(_NO_FILE)
 
@@ -171,8 +164,8 @@ def _is_ignored(row: UsageRow) -> bool:
 # --------------------------------------------------------------------------------------- report
 
 
-def _render(report: ScanReport, format: str, color: str) -> str:
-    """Return the report in one of the formats; text may have colours."""
+def _render(report: ScanReport, format: str) -> str:
+    """Return the report in one of the formats."""
     if format == "json":
         document = formats.json_document(report.rows)
         document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
@@ -180,27 +173,26 @@ def _render(report: ScanReport, format: str, color: str) -> str:
         return formats.dumped(document)
     if format == "sarif":
         return formats.dumped(formats.sarif_document(report.rows, report.unreadable))
-    return _text(report, painter(color))
+    return _text(report)
 
 
-def _text(report: ScanReport, paint: Callable[[str, str], str]) -> str:
+def _text(report: ScanReport) -> str:
     """Return each use with its line of the source, the totals, and what to do next."""
-    lines = [line for row in report.rows for line in _lines(row, paint)]
+    lines = [line for row in report.rows for line in _lines(row)]
     lines += ["", *_totals(report.rows), ""] if lines else []
     lines.append(report.sentences)
     return "\n".join([*lines, *formats.next_step(report.rows), ""])
 
 
-def _lines(row: UsageRow, paint: Callable[[str, str], str]) -> list[str]:
+def _lines(row: UsageRow) -> list[str]:
     """Return the use, its line of the source, and a mark below its place."""
     entry, how = row.entry, f" ({row.how})" if row.how else ""
     before = row.snippet[: (row.column or 1) - 1].lstrip()
     padding = "".join("\t" if letter == "\t" else " " for letter in before)
     return [
-        f"{paint('place', f'{row.place}:')} {paint('id', entry.id)} {entry.symbol}{how}; "
-        f"instead: {entry.successor}",
+        f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}",
         f"    {row.snippet.strip()}",
-        f"    {padding}{paint('mark', '^')}",
+        f"    {padding}^",
     ]
 
 
@@ -249,15 +241,6 @@ class Baseline:
         use = _known(self._path, row)
         self._known[use] -= 1
         return self._known[use] >= 0
-
-    def gone(self, files: Collection[str], only: Collection[str] | None) -> int:
-        """Return how many known uses of these files were not taken; with ``only``, of these ids."""
-        seen = {_from_folder_of(self._path, file) for file in files}
-        return sum(
-            max(count, 0)
-            for use, count in self._known.items()
-            if use.file in seen and (not only or use.id in only)
-        )
 
 
 def _write_baseline(path: str, rows: list[UsageRow]) -> None:

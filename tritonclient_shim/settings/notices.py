@@ -48,8 +48,3 @@ def report_problem(path: str) -> str:
     if not ending or ending.lower() in REPORT_ENDINGS:
         return ""
     return f"no report is written as {ending}; expected {', '.join(REPORT_ENDINGS)} or no ending"
-
-
-def no_color() -> bool:
-    """True if ``NO_COLOR`` asks for output without colours, or the terminal has none."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
