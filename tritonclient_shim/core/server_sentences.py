@@ -66,8 +66,8 @@ _unavailable = partial(Sentence, v1_code="UNAVAILABLE", grpc_code="UNAVAILABLE")
 _malformed = partial(Sentence, Meaning.MALFORMED_REQUEST)
 
 #: The first row that matches counts, so the more special row stands first. ``re`` compiles a
-#: pattern at its first use, which is when a server refuses a request. docs/v2-mapping.md §3 to §8
-#: and docs/v1-behaviour.md §3.4, §6 and §E have the measurements.
+#: pattern at its first use, which is when a server refuses a request. docs/v2-mapping.md §6
+#: has most measurements.
 # fmt: off
 SENTENCES: tuple[Sentence, ...] = (
     Sentence(Meaning.CORRELATION_ID_MISSING, r"must specify a non-zero or non-empty correlation ID",
