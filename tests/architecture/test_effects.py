@@ -158,7 +158,6 @@ EFFECTS = (
             SHIM + "session/in_flight.py",
             SHIM + "session/infer_session.py",
             SHIM + "backends/in_process/server.py",
-            SHIM + "backends/http/connections.py",  # hands RLock to forks.Lock
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
             SHIM + "stub/streams.py",

@@ -13,7 +13,6 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Callable, NamedTuple
 
-import numpy as np
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
@@ -34,7 +33,7 @@ from tritonclient_shim.core.model import (
     ShmSlice,
     TensorOut,
 )
-from tritonclient_shim.core.reading import check_sizes, expected_size, remembered, shown
+from tritonclient_shim.core.reading import check_sizes, expected_size, packed, remembered
 
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
@@ -103,10 +102,6 @@ def read_varint(view: Buffer, position: int) -> tuple[int, int]:
     raise DecodeError("a number in the message does not end")
 
 
-#: Kind of the NumPy type → the type that holds all values of the kind.
-_WIDEST = {"b": "bool", "i": "i8", "u": "u8", "f": "f8"}
-
-
 def typed_data(tensor: Any) -> bytes | None:
     """Return the values of an output tensor as its raw bytes; None where the message has none.
 
@@ -120,14 +115,7 @@ def typed_data(tensor: Any) -> bytes | None:
     values = getattr(tensor.contents, row.contents, ())
     if row is dtypes.STRING:
         return byte_strings.serialize(values)
-    exact = np.array(values, _WIDEST[row.numpy.kind])
-    typed = exact.astype(row.numpy)
-    if row.numpy.kind != "f" and (typed != exact).any():
-        raise UnreadableReply(
-            f"output {shown(tensor.name)} has a value out of range", f"type {tensor.datatype}"
-        )
-    content: bytes = typed.tobytes()
-    return content
+    return packed(tensor.name, tensor.datatype, list(values))
 
 
 #: The largest message of gRPC, in bytes.

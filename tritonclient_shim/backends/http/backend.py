@@ -122,10 +122,11 @@ class HttpBackend(Backend):
         """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
             exchange = self._prepared(call, copied=True)
+            executor = self._http.pool.executor
         except BackendError as error:
             return done(error)
         try:
-            self._http.pool.executor.execute(lambda: done(outcome_of(_infer_reply, call, exchange)))
+            executor.execute(lambda: done(outcome_of(_infer_reply, call, exchange)))
         except RuntimeError:  # no thread to be had
             done(TransportError(f"{PREFIX}Out of memory"))
 

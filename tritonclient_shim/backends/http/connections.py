@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import select
 import ssl
-import threading
+import weakref
 from collections import deque
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
+from weakref import WeakValueDictionary
 
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.headers import current_headers, headers_after, plugin_of
@@ -116,9 +117,9 @@ class HttpPool:
             self._context = tls.client_context(connector.tls)
         self._idle: deque[HttpConnection] = deque()
         self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
-        self.users = 0
         self._server = KnownServer()
         forks.repair(self)
+        weakref.finalize(self, _close_oldest, self._idle).atexit = False
 
     @property
     def location(self) -> Location:
@@ -196,49 +197,29 @@ class HttpPool:
 
     def _keep(self, connection: HttpConnection) -> None:
         self._idle.append(connection)
-        limit = MAX_IDLE if self.users else 0
-        if len(self._idle) > limit:
-            self.close_idle(limit)
-
-    def close_idle(self, limit: int = 0) -> None:
-        """Close connections that nobody uses now, the oldest first, down to a limit."""
-        with suppress(IndexError):  # another thread may take the last ones meanwhile
-            while len(self._idle) > limit:
-                self._idle.popleft().close()
+        if len(self._idle) > MAX_IDLE:
+            _close_oldest(self._idle, MAX_IDLE)
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections alone."""
-        self.close_idle()  # closes the child's copies only
+        _close_oldest(self._idle)  # closes the child's copies only
         self._server = KnownServer()
 
 
-# Re-entrant: the garbage collector may release a backend while this thread holds it.
-_lock = forks.Lock(threading.RLock)
-_pools: dict[HttpConnector, HttpPool] = {}
+def _close_oldest(idle: deque[HttpConnection], limit: int = 0) -> None:
+    """Close the oldest idle connections, down to a limit."""
+    with suppress(IndexError):  # another thread may take the last connections meanwhile
+        while len(idle) > limit:
+            idle.popleft().close()
 
 
-def acquire(connector: HttpConnector) -> HttpPool:
-    """Return the pool of all equal connectors, with one more user; see :func:`release`.
-
-    Raises SettingsError for unusable PEM files.
-    """
-    with _lock:
-        pool = _pools.get(connector)
-        if pool is None:
-            pool = _pools[connector] = HttpPool(connector)
-        pool.users += 1
-        return pool
+#: A pool lasts as long as its clients and their requests.
+_pools: WeakValueDictionary[HttpConnector, HttpPool] = WeakValueDictionary()
 
 
-def release(pool: HttpPool) -> None:
-    """One user less; the last one closes what is idle."""
-    with _lock:
-        pool.users -= 1
-        unused = pool.users == 0
-        if unused and _pools.get(pool.connector) is pool:
-            del _pools[pool.connector]
-    if unused:
-        pool.close_idle()
+def pool_of(connector: HttpConnector) -> HttpPool:
+    """Return the pool of all equal connectors; SettingsError for unusable PEM files."""
+    return _pools.get(connector) or _pools.setdefault(connector, HttpPool(connector))
 
 
 def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -274,11 +255,17 @@ class HttpClient:
     ) -> None:
         self._headers = headers
         self._plugin = plugin_of(settings)
-        self.pool = acquire(connector_for(endpoint, settings))
+        self._pool: HttpPool | None = pool_of(connector_for(endpoint, settings))
         self._proxy = None if endpoint.secure else self.pool.connector.proxy
-        self._open = True
         # a plugin may change the headers of every request
         self._head = self._new_head if self._plugin else lru_cache(maxsize=64)(self._new_head)
+
+    @property
+    def pool(self) -> HttpPool:
+        """Return the pool; TransportError after :meth:`close`."""
+        if self._pool is None:
+            raise TransportError(f"{PREFIX}this connection has been closed")
+        return self._pool
 
     def send(
         self,
@@ -301,17 +288,15 @@ class HttpClient:
         ``path`` is below the prefix of the endpoint. ``headers`` replace the client's own. The
         pieces of ``body`` are read when the function runs.
         """
-        if not self._open:
-            raise TransportError(f"{PREFIX}this connection has been closed")
+        pool = self._pool or self.pool
         head = self._head(method, path, tuple(headers.items()))
         if method == "POST":
             head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
-        return partial(self.pool.request, (head + b"\r\n", *body), method == "GET")
+        return partial(pool.request, (head + b"\r\n", *body), method == "GET")
 
     def close(self) -> None:
-        """Give up the share of the pool; to be called once."""
-        self._open = False
-        release(self.pool)
+        """Give up the share of the pool; idempotent."""
+        self._pool = None
 
     def _new_head(self, method: str, path: str, headers: _Items) -> bytes:
         """Return the first line of a request, and the headers: the address's, the user's, and the

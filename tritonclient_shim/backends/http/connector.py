@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.http.errors import CONNECT, PREFIX, SEND
-from tritonclient_shim.backends.http.response import read_status
+from tritonclient_shim.backends.http.errors import ANSWER, CONNECT, PREFIX, SEND
+from tritonclient_shim.backends.http.response import read_head
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.errors import TransportError
@@ -111,7 +111,10 @@ def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> N
         connected.sendall("\r\n".join([*lines, "", ""]).encode())
     except SEND.errors as error:
         raise SEND.error(error) from error
-    with connected.makefile("rb", buffering=0) as stream:
-        status = read_status(stream)
+    try:
+        with connected.makefile("rb") as stream:  # the server speaks only after the client
+            status = read_head(stream).status
+    except ANSWER.errors as error:
+        raise ANSWER.error(error) from error
     if status != 200:
         raise TransportError(f"{PREFIX}Failure when receiving data from the peer")

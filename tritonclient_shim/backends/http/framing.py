@@ -30,7 +30,7 @@ from tritonclient_shim.core.model import (
     TensorIn,
     TensorOut,
 )
-from tritonclient_shim.core.reading import check_sizes, checked, remembered, shown
+from tritonclient_shim.core.reading import check_sizes, checked, packed, remembered, shown
 
 _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_data"
 
@@ -113,21 +113,11 @@ def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
         return byte_strings.serialize([text.encode() for text in flat])
     if row is None or row.numpy is None:
         raise UnreadableReply(f"{shown(datatype)} has data in JSON", "binary data of this type")
-    _check(name, datatype, flat, _TYPES[row.numpy.kind])
-    if row.numpy.kind == "f":
-        return _floats(name, row.numpy, flat)
-    if row.numpy.kind in "iu":
-        flat = [_integer(name, row.numpy, value) for value in flat]
-    content: bytes = np.array(flat, row.numpy).tobytes()
-    return content
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "b": (bool,),
-    "i": (int, float),
-    "u": (int, float),
-    "f": (float, int),
-}
+    _check(name, datatype, flat, (bool,) if row.numpy.kind == "b" else (int, float))
+    for value in flat if row.numpy.kind in "iu" else ():
+        if type(value) is float and abs(value) > 2**53:  # the server has rounded it
+            raise UnreadableReply(f"output {shown(name)} has the value {value}", f"type {datatype}")
+    return packed(name, datatype, flat)
 
 
 def _flat(values: list[Any]) -> list[Any]:
@@ -148,24 +138,6 @@ def _check(name: str, datatype: str, values: list[Any], allowed: tuple[type, ...
             f"numbers of type {datatype}, or the same request over gRPC, which carries both",
         )
     raise UnreadableReply(f"output {shown(name)} has the value {shown(odd)}", f"type {datatype}")
-
-
-def _floats(name: str, wanted: np.dtype[Any], values: list[Any]) -> bytes:
-    exact = np.array(values, np.float64)
-    with np.errstate(over="ignore"):
-        typed = exact.astype(wanted)
-    if np.isinf(typed).sum() != np.isinf(exact).sum():
-        raise UnreadableReply(f"output {shown(name)} has a number too large", f"{wanted} numbers")
-    content: bytes = typed.tobytes()
-    return content
-
-
-def _integer(name: str, wanted: np.dtype[Any], value: float) -> int:
-    limits = np.iinfo(wanted)
-    number = int(value) if type(value) is int or abs(value) <= 2**53 else None
-    if number is None or number != value or not limits.min <= number <= limits.max:
-        raise UnreadableReply(f"output {shown(name)} has the value {value!r}", f"{wanted} numbers")
-    return number
 
 
 @lru_cache(maxsize=1024)

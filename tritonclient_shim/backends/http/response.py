@@ -8,7 +8,6 @@ two readers could take for different replies is refused (docs/costs.md, "Other H
 from __future__ import annotations
 
 import re
-import zlib
 from http.client import (
     BadStatusLine,
     HTTPException,
@@ -22,7 +21,6 @@ from typing import Any, BinaryIO, Mapping, NamedTuple
 import numpy as np
 
 from tritonclient_shim.backends.http.errors import ANSWER, BODY, UnknownCoding, WeirdReply
-from tritonclient_shim.core.errors import ForeignError
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.core.reading import remembered
 
@@ -52,13 +50,13 @@ class Head(NamedTuple):
     chunked: bool
 
 
-def read_head(stream: Any, buffered: bool = True) -> Head:
-    """Return the next head; on a buffered stream from memory, if an equal one came before.
+def read_head(stream: Any) -> Head:
+    """Return the next head of a buffered stream; from memory, if an equal one came before.
 
     Raises HTTPException and its kinds, and what reading the stream raises.
     """
     for _ in range(_MAX_INTERIM):
-        head = _next_head(stream) if buffered else _parsed_head(stream)
+        head = _next_head(stream)
         if head.status >= 200 or head.status == _SWITCHED:
             return head
     raise WeirdReply(f"more than {_MAX_INTERIM} answers that announce another one")
@@ -175,31 +173,9 @@ def read_reply(stream: Any) -> tuple[Reply, bool]:
             body = _exactly(stream, head.length)
         else:
             body = _chunks(stream) if head.chunked else stream.read()
-        reply = Reply(head.status, head.headers, body)
-        if "content-encoding" in head.headers:
-            reply = _decompressed(reply)
     except BODY.errors as error:
         raise BODY.error(error) from error
-    return reply, head.kept_open
-
-
-def _decompressed(reply: Reply) -> Reply:
-    """Return the reply with its plain body; a user's header may have asked for a compressed one."""
-    headers = dict(reply.headers)
-    if headers.pop("content-encoding") not in ("gzip", "deflate"):
-        return reply
-    try:
-        return Reply(reply.status, headers, zlib.decompress(reply.body, zlib.MAX_WBITS | 32))
-    except zlib.error as error:
-        raise ForeignError(f"the answer is not compressed as it says: {error!r}") from error
-
-
-def read_status(stream: Any) -> int:
-    """Return the status of the next reply and read only its head, as after CONNECT."""
-    try:
-        return read_head(stream, buffered=False).status
-    except ANSWER.errors as error:
-        raise ANSWER.error(error) from error
+    return Reply(head.status, head.headers, body), head.kept_open
 
 
 def _exactly(stream: BinaryIO, length: int) -> Buffer:
