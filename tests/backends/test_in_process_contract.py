@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from queue import SimpleQueue
 from typing import Any, Callable, Iterator
 
@@ -10,14 +9,25 @@ import pytest
 
 from tests.backends.contract import Contract
 from tests.backends.contract_calls import PATIENCE, simple
+from tests.backends.contract_refusals import REFUSALS
 from tests.backends.in_process_models import STANDARD
 from tritonclient_shim import testing
 from tritonclient_shim.backends import open_backend as opened_backend
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.core.errors import ServerError, TransportError, Unsendable
+from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import Endpoint, InferReply
 
 OpenBackend = Callable[[Endpoint], Backend]
+#: Refusals of Triton that no program meets, because a context checks before it sends.
+CHECKED_BEFORE = (
+    "one input of two",
+    "another input",
+    "an input twice",
+    "another output",
+    "another datatype",
+    "unequal rows",
+    "too many rows",
+)
 
 
 @pytest.fixture(params=["http", "grpc"])
@@ -62,13 +72,10 @@ class TestInProcessBackend(Contract):
             backend.client()
         assert backend.endpoint.address in caught.value.message
 
-    def test_in_loop(self, backend: Any, dead_backend: Any) -> None:
-        """An event loop gets the reply, the refusal or the lost connection as an outcome."""
-        outcome = in_loop(backend, "simple")
-        assert isinstance(outcome, InferReply)
-        assert outcome.request_id == "5"
-        assert isinstance(in_loop(backend, "no_such_model"), ServerError)
-        assert isinstance(in_loop(dead_backend, "simple"), TransportError)
+    @pytest.mark.parametrize("case", [case for case in REFUSALS if case not in CHECKED_BEFORE])
+    def test_refusal(self, backend: Backend, case: str) -> None:
+        """A request that contexts let pass, and that does not fit its model, is refused."""
+        super().test_refusal(backend, case)
 
     def test_stream_with_headers(self, backend: Any) -> None:
         """A stream accepts metadata, as a real server's stream does."""
@@ -81,13 +88,3 @@ class TestInProcessBackend(Contract):
         stream.close()
         assert wire_id == "7"
         assert isinstance(outcome, InferReply)
-
-
-def in_loop(backend: Any, model: str) -> Outcome:
-    """Return the outcome of a call in an event loop."""
-
-    async def ask() -> Outcome:
-        outcome: Outcome = await backend.infer_in_loop(simple(model_name=model, request_id="5"))()
-        return outcome
-
-    return asyncio.run(ask())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable
 
 from tritonclient_shim.backends.base import (
     CallHeaders,
@@ -27,13 +25,8 @@ from tritonclient_shim.core.errors import (
     Unsendable,
 )
 from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import (
-    HTTP,
-    Endpoint,
-    InferCall,
-    InferReply,
-    ModelConfigDocument,
-)
+from tritonclient_shim.core.model import HTTP, Endpoint, InferCall
+from tritonclient_shim.core.reading import outcome_of
 
 _MOST_THREADS = 64
 _NOBODY = {
@@ -48,8 +41,7 @@ def _asked(question: Callable[..., Any]) -> Any:
 
     def ask(self: InProcessBackend, *arguments: Any) -> Any:
         self._check()
-        with self._statuses():
-            return question(self._server, *arguments)
+        return self._answer(question, *arguments)
 
     return ask
 
@@ -82,11 +74,6 @@ class InProcessBackend(StreamingBackend):
         """Return an empty record: the server has model configurations, and needs no more."""
         return KnownServer()
 
-    def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """Return several configurations; notice a server that has ended without names, too."""
-        self.live()
-        return super().model_configs(names)
-
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Run it on another thread, with a copy of the caller's data."""
         try:
@@ -97,32 +84,14 @@ class InProcessBackend(StreamingBackend):
             taken = _copied(call)
             self._threads.execute(lambda: done(self._outcome(taken)))
 
-    def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
-        """Return a coroutine function that runs the model on another thread."""
-        taken = _copied(call)
-
-        async def outcome() -> Outcome:
-            try:
-                self._check()
-            except BackendError as error:
-                return error
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self._outcome, taken)
-
-        return outcome
-
     def open_stream(
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
     ) -> _InProcessStream:
         """Open a stream that answers one request after the other; no model sees ``headers``."""
         return _InProcessStream(self._outcome, on_reply, on_end)
 
-    def _outcome(self, call: InferCall) -> InferReply | BackendError:
-        try:
-            with self._statuses():
-                return self._server.infer(call)
-        except BackendError as error:
-            return error
+    def _outcome(self, call: InferCall) -> Outcome:
+        return outcome_of(self._answer, InProcessServer.infer, call)
 
     def client(self) -> Any:
         """There is no connection that a tritonclient client could use."""
@@ -141,11 +110,10 @@ class InProcessBackend(StreamingBackend):
         if not self._server.running:
             raise TransportError(_NOBODY[self.endpoint.protocol]) from ConnectionRefusedError()
 
-    @contextmanager
-    def _statuses(self) -> Iterator[None]:
-        """Let refusals of the block have the status that tritonclient gives them."""
+    def _answer(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Ask the server. Its refusals have the status that tritonclient gives them."""
         try:
-            yield
+            return question(self._server, *arguments)
         except ServerError as error:
             over_http = self.endpoint.protocol == HTTP
             status = HTTP_STATUS.get(error.code, 500) if over_http else f"StatusCode.{error.code}"
@@ -157,7 +125,7 @@ class _InProcessStream:
 
     def __init__(
         self,
-        outcome: Callable[[InferCall], InferReply | BackendError],
+        outcome: Callable[[InferCall], Outcome],
         on_reply: StreamReply,
         on_end: StreamEnd,
     ) -> None:

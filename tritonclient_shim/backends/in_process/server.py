@@ -117,8 +117,7 @@ class RunningModel:
         self.ever_loaded = model.loaded
         self._lock = forks.Lock()
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
-        self._requests: dict[int, list[_Request]] = {number: [] for number in model.versions}
-        self._last_ms = dict.fromkeys(model.versions, 0)
+        self._executions: dict[int, list[_Execution]] = {number: [] for number in model.versions}
         self.after_fork()
         forks.repair(self)
 
@@ -142,19 +141,12 @@ class RunningModel:
 
     def run(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
         """Call the function and count the call. Raises ServerError."""
-        began = started = time.monotonic_ns()
         rows = len(next(iter(inputs.values()))) if self.model.max_batch_size else 1
-        try:
-            with self._instances:
-                started = time.monotonic_ns()
-                arrays = self._called(version, inputs, call)
-        except ServerError:
-            rows = 0
-            raise
-        finally:
-            request = _Request(rows, started - began, time.monotonic_ns() - started)
-            self._requests[version].append(request)
-        self._last_ms[version] = time.time_ns() // 1_000_000
+        with self._instances:
+            started = time.monotonic_ns()
+            arrays = self._called(version, inputs, call)
+        ns = max(1, time.monotonic_ns() - started)
+        self._executions[version].append(_Execution(rows, ns, time.time_ns() // 1_000_000))
         return arrays
 
     def _called(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
@@ -207,48 +199,48 @@ class RunningModel:
     def statistics(self) -> tuple[ModelStatistics, ...]:
         """Return what has been counted, one entry per version."""
         return tuple(
-            _statistics(self.name, str(version), self._last_ms[version], [*requests])
-            for version, requests in self._requests.items()
+            _statistics(self.name, str(version), [*executions])
+            for version, executions in self._executions.items()
         )
 
 
-class _Request(NamedTuple):
-    """A request to a model, with times in nanoseconds. It has no rows if it has failed."""
+class _Execution(NamedTuple):
+    """A successful call of a function: its rows, its time, and its end since the epoch."""
 
     rows: int
-    queue_ns: int
-    compute_ns: int
+    ns: int
+    end_ms: int
 
 
-def _duration(times: Iterable[int]) -> Duration:
-    """Return the sum of times, each of them 1 ns or more."""
-    known = [max(1, ns) for ns in times]
-    return Duration(len(known), sum(known))
+def _statistics(name: str, version: str, executions: list[_Execution]) -> ModelStatistics:
+    """Return the statistics of a version, in the form of the statistics extension.
 
-
-def _statistics(name: str, version: str, last_ms: int, all_: list[_Request]) -> ModelStatistics:
-    """Return the statistics of a version, in the form of the statistics extension."""
-    good = [request for request in all_ if request.rows]
-    rows = sorted({request.rows for request in good})
-    computed = {n: _duration(one.compute_ns for one in good if one.rows == n) for n in rows}
-    none = Duration(len(good))
+    All time is spent in the function.
+    """
+    sizes = sorted({execution.rows for execution in executions})
+    by_size = {n: _duration(one for one in executions if one.rows == n) for n in sizes}
+    total, none = _duration(executions), Duration(len(executions))
     return ModelStatistics(
         name,
         version,
-        last_ms,
-        inference_count=sum(request.rows for request in good),
-        execution_count=len(good),
-        success=_duration(request.queue_ns + request.compute_ns for request in good),
-        fail=_duration(one.queue_ns + one.compute_ns for one in all_ if not one.rows),
-        queue=_duration(request.queue_ns for request in good),
+        max((execution.end_ms for execution in executions), default=0),
+        inference_count=sum(execution.rows for execution in executions),
+        execution_count=len(executions),
+        success=total,
+        queue=none,
         compute_input=none,
-        compute_infer=_duration(request.compute_ns for request in good),
+        compute_infer=total,
         compute_output=none,
         batches=tuple(
-            BatchStatistics(size, Duration(times.count), times, Duration(times.count))
-            for size, times in computed.items()
+            BatchStatistics(size, Duration(spent.count), spent, Duration(spent.count))
+            for size, spent in by_size.items()
         ),
     )
+
+
+def _duration(executions: Iterable[_Execution]) -> Duration:
+    times = [execution.ns for execution in executions]
+    return Duration(len(times), sum(times))
 
 
 #: As Triton 2.51 names them, as far as they are here.

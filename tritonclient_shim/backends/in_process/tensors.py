@@ -25,67 +25,20 @@ _BATCH_NOTE = (
 
 
 def inputs_of(name: str, model: Model, call: InferCall, region: ReadRegion) -> Arrays:
-    """Return the inputs of a call as arrays, or the refusal that Triton would answer with."""
-    values: dict[str, TensorIn] = {}
-    for value in call.inputs:
-        if value.name in values:
-            raise _refusal(f"input '{value.name}' already exists in request")
-        values[value.name] = value
-    declared = {tensor.name: tensor for tensor in model.inputs}
-    _check_names(name, declared, values)
-    outputs = {tensor.name for tensor in model.outputs}
-    for output in call.outputs:
-        if output.name not in outputs:
-            raise _refusal(f"unexpected inference output '{output.name}' for model '{name}'")
-    _check_batch(name, model, [values[tensor.name] for tensor in model.inputs])
+    """Return the inputs of a call as arrays, or the refusal that Triton would answer with.
+
+    Contexts have checked names, datatypes and the number of rows before.
+    """
+    values = {value.name: value for value in call.inputs}
     return {
         tensor.name: _array(name, model, tensor, values[tensor.name], region)
         for tensor in model.inputs
     }
 
 
-def _check_names(name: str, declared: dict[str, Tensor], values: dict[str, TensorIn]) -> None:
-    if len(values) != len(declared):
-        missing = [key for key in declared if key not in values]
-        raise _refusal(
-            f"expected {len(declared)} inputs but got {len(values)} inputs for model '{name}'. "
-            f"Got input(s) [{_quoted(values)}], but missing required input(s) "
-            f"[{_quoted(missing)}]. Please provide all required input(s)."
-        )
-    for unexpected in values:
-        if unexpected not in declared:
-            raise _refusal(f"unexpected inference input '{unexpected}' for model '{name}'")
-
-
-def _check_batch(name: str, model: Model, values: list[TensorIn]) -> None:
-    """Raise ServerError unless all inputs have one number of rows that the model takes."""
-    if not model.max_batch_size:
-        return
-    rows = [value.shape[0] if value.shape else 0 for value in values]
-    for one, count in zip(values, rows):
-        if count != rows[0]:
-            raise _refusal(
-                f"input '{one.name}' batch size does not match other inputs for '{name}'"
-            )
-    if model.stateful and rows[0] != 1:
-        raise _refusal(
-            f"inference request to model '{name}' must specify batch-size 1 due to requirements of "
-            "sequence batcher"
-        )
-    if rows[0] > model.max_batch_size:
-        raise _refusal(
-            f"inference request batch-size must be <= {model.max_batch_size} for '{name}'"
-        )
-
-
 def _array(
     name: str, model: Model, tensor: Tensor, value: TensorIn, region: ReadRegion
 ) -> np.ndarray:
-    if value.datatype != tensor.datatype:
-        raise _refusal(
-            f"inference input '{tensor.name}' data-type is '{value.datatype}', but model '{name}' "
-            f"expects '{tensor.datatype}'"
-        )
     batching = model.max_batch_size > 0
     wanted = (-1, *tensor.dims) if batching else tensor.dims
     fits = len(wanted) == len(value.shape) and all(
@@ -95,6 +48,11 @@ def _array(
         raise _refusal(
             f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
             f"{_shape(wanted)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
+        )
+    if model.stateful and batching and value.shape[0] != 1:
+        raise _refusal(
+            f"inference request to model '{name}' must specify batch-size 1 due to requirements of "
+            "sequence batcher"
         )
     data = b"".join(value.chunks) if value.shm is None else bytes(region(value.shm))
     if tensor.datatype == dtypes.STRING.v2:
@@ -184,10 +142,6 @@ def _joined(values: object) -> bytes:
             for value in values  # type: ignore[attr-defined]
         ]
     )
-
-
-def _quoted(names: object) -> str:
-    return ",".join(f"'{tensor}'" for tensor in names)  # type: ignore[attr-defined]
 
 
 def _shape(dims: tuple[int, ...]) -> str:
