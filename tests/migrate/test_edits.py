@@ -83,6 +83,13 @@ def test_quotes_in_f_strings() -> None:
     )
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="places in f-strings are known since 3.12")
+def test_quotes_of_joined_strings() -> None:
+    """The quotes of the string that has the call count, not those of strings before it."""
+    source = 'c = InferContext("u", 1, "m")\nprint(\'a\'\n   u"b"\n  f"{c.run(i, o)}")\n'
+    assert body(source).splitlines()[-1] == """  f"{run_model(c, 'm', i, o)}")"""
+
+
 def test_statements_that_share_a_line() -> None:
     """A line added after a statement joins its line if other statements share the line."""
     rest = "try:\n    f()\nexcept InferenceServerException: pass\n"

@@ -146,12 +146,6 @@ class Draft:
             isinstance(node, ast.Try) and node.handlers for node in ast.walk(self.source.tree)
         )
 
-    def is_in_text(self, node: ast.AST) -> bool:
-        """True if a node is in an f-string. Python knows its exact place only since 3.12."""
-        while node in self.flows.parents and not isinstance(node, ast.JoinedStr):
-            node = self.flows.parents[node]
-        return isinstance(node, ast.JoinedStr)
-
     def reads(self, name: ast.Name) -> list[ast.AST]:
         """Return the parent of each node that reads a variable of this name."""
         nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from bisect import bisect_right
 from collections import defaultdict
@@ -13,7 +14,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
-_PREFIXES = "fFrR"
+_OPENS_TEXT = re.compile(r"""(?i:f|fr|rf)(?:['"]|'{3}|"{3})$""")
 _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
 
 
@@ -85,7 +86,8 @@ class Edits:
         spans: list[Span] = []
         inside: list[Span] = []
         depth = 0
-        for text, start, end in self._tokens(call):
+        first = self._text.index("(", self.span(call.func)[1]) + 1
+        for text, start, end in self._tokens(first, self.span(call)[1] - 1):
             depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
             is_comma = depth == 1 and text == "," and len(spans) < len(ends)
             if not depth or is_comma and start >= ends[len(spans)]:
@@ -95,11 +97,10 @@ class Edits:
                 inside.append((start, end))
         return spans
 
-    def _tokens(self, call: ast.Call) -> Iterator[tuple[str, int, int]]:
-        """Yield each token from the parenthesis that opens the arguments, and where it is."""
-        first, last = self._text.index("(", self.span(call.func)[1]), self.span(call)[1]
-        part = self._text[first:last]
-        starts = _starts(part, first)
+    def _tokens(self, first: int, last: int) -> Iterator[tuple[str, int, int]]:
+        """Yield each token in a part of the text and of brackets around it, and where it is."""
+        part = f"({self._text[first:last]})"
+        starts = _starts(part, first - 1)
         for token in tokenize.generate_tokens(io.StringIO(part, newline="").readline):
             if token.type not in _BLANK:
                 start, end = (starts[row - 1] + column for row, column in (token.start, token.end))
@@ -138,13 +139,22 @@ class Edits:
         between = self._text[self.span(previous)[1] : self.span(node)[0]] if previous else ""
         return previous if ";" in between else None
 
-    def _quotes_around(self, node: ast.AST) -> str:
-        """Return the quotes of the f-string that a node is in, which Python 3.11 reserves."""
+    def is_in_text(self, node: ast.AST) -> bool:
+        """True if a node is in an f-string. Python knows its exact place only since 3.12."""
+        return self._text_around(node) is not None
+
+    def _text_around(self, node: ast.AST) -> ast.JoinedStr | None:
         while node in self._parents and not isinstance(node, ast.JoinedStr):
             node = self._parents[node]
-        if not isinstance(node, ast.JoinedStr):
-            return ""
-        return self.text(node).lstrip(_PREFIXES)[0]
+        return node if isinstance(node, ast.JoinedStr) else None
+
+    def _quotes_around(self, node: ast.AST) -> str:
+        """Return the quotes of the f-string that a node is in, which Python 3.11 reserves."""
+        around = self._text_around(node)
+        tokens = self._tokens(*self.span(around)) if around else ()
+        place = self.span(node)[0]
+        opened = [text for text, start, _ in tokens if start < place and _OPENS_TEXT.match(text)]
+        return opened[-1][-1] if opened else ""
 
     def _block(self, node: ast.stmt) -> list[ast.stmt]:
         """Return the statements of the block that a statement is in."""

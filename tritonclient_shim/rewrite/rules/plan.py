@@ -27,7 +27,7 @@ class Plan:
 
 def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
     """Return the plan for a node. Refuse unsafe plans without --unsafe, and inexact places."""
-    if sys.version_info < (3, 12) and draft.is_in_text(node):
+    if sys.version_info < (3, 12) and draft.edits.is_in_text(node):
         raise Refused(
             "it is in an f-string: give it a statement of its own, or run migrate with Python 3.12"
         )
