@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,19 +33,6 @@ def test_assigned(tmp_path: Path, how: str) -> None:
     """A context is recognised after every kind of assignment, and in a class with other bases."""
     text = STAR + ASSIGNED[how]
     assert f"{len(text.splitlines())}:TS051" in uses_in(tmp_path / "script.py", text)
-
-
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.10 and later parse match")
-@pytest.mark.parametrize("pattern", ["c", "[c, 1]", "[1, *c]", "{1: c}", "{**c}", "[1] as c"])
-def test_captured_by_a_pattern(tmp_path: Path, pattern: str) -> None:
-    """A name that a pattern binds is no context in its case, and stays a context in other cases."""
-    text = (
-        STAR + "c = InferContext(u, p, m)\nmatch x:\n"
-        f"    case 1: c.run(i, o)\n    case {pattern}:\n        c.run(i, o)\n"
-    )
-    ids = uses_in(tmp_path / "script.py", text)
-    assert "4:TS051" in ids
-    assert "6:TS051" not in ids
 
 
 def test_declared_only(tmp_path: Path) -> None:

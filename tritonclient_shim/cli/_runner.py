@@ -16,8 +16,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.migrate import python2
-from tritonclient_shim.migrate.async_names import rewritten
+from tritonclient_shim.migrate.old_python import rewritten
 
 #: The names that NumPy 1.24 and 2.0 removed, and their meanings.
 NUMPY_NAMES: dict[str, Any] = {
@@ -77,13 +76,11 @@ def run_module(command: Sequence[str]) -> None:
 def compiled(source: bytes, path: str) -> CodeType:
     """Return the code of a source; if it does not compile, try it with ``async`` as a name."""
     try:
-        python2.refuse(source, path)
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError:
         text, lines = rewritten(importlib.util.decode_source(source))
         if not lines:
             raise
-        python2.refuse(text, path)
         code = compile(text, path, "exec", dont_inherit=True)
         put_back.append(f"async as a name in {os.path.basename(path)}")
         return code
@@ -95,7 +92,6 @@ def _let_imports_use_async() -> None:
 
     def source_to_code(loader: Any, data: Any, path: Any, **options: Any) -> Any:
         try:
-            python2.refuse(bytes(data), str(path))
             return original(loader, data, path, **options)
         except SyntaxError:
             return compiled(bytes(data), str(path))

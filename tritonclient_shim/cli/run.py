@@ -94,9 +94,9 @@ def _check_report(path: str) -> None:
 
 def _python2(error: SyntaxError) -> str:
     """Return what to do with a file of Python 2; '' for any other error."""
-    from tritonclient_shim.migrate import python2
+    from tritonclient_shim.migrate.old_python import python_2
 
-    feature, path = python2.feature(error), error.filename or ""
+    feature, path = python_2(error), error.filename or ""
     if not feature or not os.path.isfile(path):
         return ""
     remedy = _REMEDY.format(path=path)

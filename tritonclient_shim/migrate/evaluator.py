@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any, Callable
+from typing import Any, Callable, Iterator, Union
 
-from tritonclient_shim.migrate import calls, hints
-from tritonclient_shim.migrate.classes import Classes
-from tritonclient_shim.migrate.flow import reaching
-from tritonclient_shim.migrate.imports import Imports
-from tritonclient_shim.migrate.scope_builder import Scopes
-from tritonclient_shim.migrate.scopes import Binding, Definition, Kind, parameters, spelt
+from tritonclient_shim.migrate import calls
+from tritonclient_shim.migrate.imports import API, Imports
+from tritonclient_shim.migrate.scopes import (
+    Definition,
+    Kind,
+    Scopes,
+    index,
+    last_name,
+    parameters,
+    reaching,
+)
 from tritonclient_shim.migrate.values import (
     LITERAL,
     UNKNOWN,
@@ -32,10 +37,14 @@ from tritonclient_shim.migrate.values import (
     items,
     union,
 )
+from tritonclient_shim.registry import BY_SYMBOL
 
+PROPERTIES = frozenset({"property", "cached_property"})
 _ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
+_EXCEPTION = Symbol(f"{API}.InferenceServerException")
 _ROUNDS = 8
 _DEPTH = 150  # of expressions that are looked up for one another
+_Local = Union[LocalClass, LocalInstance]
 
 
 class Evaluator:
@@ -44,19 +53,18 @@ class Evaluator:
     def __init__(self, tree: ast.Module, imports: Imports) -> None:
         self.imports = imports
         self.scopes = Scopes(tree, imports)
-        self._classes = Classes(self)
         self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
         self._known: dict[ast.AST, Values] = {}
         self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
-        self._active: set[ast.AST] = set()
+        self._active: set[object] = set()  # expressions and attributes that are looked up
         for _ in range(_ROUNDS if imports.legacy or imports.vendored else 0):
             self._before, self._known = self._known, {}
             passed = dict(self._passed)
             for call in self.scopes.calls:
-                self._pass(call)
+                for target, positional, named in calls.targets(call, self):
+                    self._pass(target, positional, named)
             for decorator, function in self.scopes.decorated:
-                for item in self._functions(decorator):
-                    self._give(item, [frozenset({LocalFunction(function)})], {})
+                self._pass(decorator, [frozenset({LocalFunction(function)})], {})
             if self._known == self._before and passed == self._passed:
                 break
 
@@ -73,11 +81,9 @@ class Evaluator:
         self._known[node] = values
         return values
 
-    def is_provided(self, node: ast.AST) -> bool:
+    def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
-        place = self.scopes.places.get(node)
-        name = node.id if isinstance(node, ast.Name) else ""
-        return bool(place and name in self.imports.star and not place.scope.owner(name))
+        return node.id in self.imports.star and not self.scopes.bindings(node)
 
     def names(self, node: ast.Name | ast.Attribute) -> bool:
         """True if an expression names what it stands for; a variable only holds it."""
@@ -85,31 +91,20 @@ class Evaluator:
             owners = self.of(node.value)
             known = any(isinstance(item, (Symbol, Instance)) for item in owners)
             return known or not self.of(node)
-        place = self.scopes.places.get(node)
-        owner = place.scope.owner(node.id) if place else None
-        bindings = owner.bindings[node.id] if owner else ()
+        bindings = self.scopes.bindings(node)
         imported = (binding.definition.kind is Kind.IMPORTED for binding in bindings)
-        return owner is None or node.id in self.imports.star or any(imported)
-
-    def is_any_error(self, node: ast.AST) -> bool:
-        """True if a name is what ``except Exception as name`` has caught."""
-        place = self.scopes.places.get(node)
-        owner = place.scope.owner(node.id) if place and isinstance(node, ast.Name) else None
-        if place is None or owner is None or not isinstance(node, ast.Name):
-            return False
-        caught = [part.definition for part in reaching(owner.bindings[node.id], place)]
-        return bool(caught) and all(
-            item.kind is Kind.RAISED and _ANY_ERROR & self.of(item.node) for item in caught
-        )
+        return not bindings or node.id in self.imports.star or any(imported)
 
     # --- names and attributes
 
-    def _name(self, node: ast.Name) -> Values:
-        place = self.scopes.places.get(node)
-        owner = place.scope.owner(node.id) if place else None
-        if place is None or owner is None:
+    def name(self, node: ast.Name) -> Values:
+        """Return what a variable can be."""
+        place = self.scopes.places[node]
+        owner = place.scope.owner(node.id)
+        if owner is None:
             return self._elsewhere(node.id)
-        candidates = [self._bound(item) for item in reaching(owner.bindings[node.id], place)]
+        bindings = reaching(owner.bindings[node.id], place)
+        candidates = [self._definition(binding.definition) for binding in bindings]
         if owner.frame is not place.scope.frame and not all(candidates):
             return UNKNOWN  # it may be something else by then
         values = union(candidates)
@@ -124,9 +119,13 @@ class Evaluator:
             return frozenset({Symbol(known)})
         return frozenset({Symbol(f"builtins.{name}")}) if hasattr(builtins, name) else UNKNOWN
 
-    def _attribute(self, node: ast.Attribute) -> Values:
-        values = union(self.member(item, node.attr) for item in self.of(node.value))
-        return values or self._spelt(node) or self._of_anything(node)
+    def attribute(self, node: ast.Attribute) -> Values:
+        """Return what an attribute can be: of an unknown owner, any attribute of its name."""
+        owners = self.of(node.value)
+        if owners:
+            return union(self.member(item, node.attr) for item in owners)
+        assigned = self.scopes.attributes.get(node.attr, ())
+        return union(self._definition(binding.definition) for _, binding in assigned)
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""
@@ -137,35 +136,10 @@ class Evaluator:
         if isinstance(owner, (Instance, Items)):
             return frozenset({BoundMethod(owner, name)})
         if isinstance(owner, (LocalClass, LocalInstance)):
-            return self._classes.attribute(owner, name)
+            return self._of_class(owner, name)
         return UNKNOWN
 
-    def _spelt(self, node: ast.Attribute) -> Values:
-        """Return what is assigned to an attribute of the same name, as ``flags.context``."""
-        text = spelt(node)
-        place = self.scopes.places.get(node)
-        if not text or place is None:
-            return UNKNOWN
-        head = text.partition(".")[0]
-        same = [
-            binding
-            for target, binding in self.scopes.attributes.get(node.attr, ())
-            if spelt(target) == text and binding.place.scope.owner(head) is place.scope.owner(head)
-        ]
-        return union(self._bound(item) for item in reaching(same, place))
-
-    def _of_anything(self, node: ast.Attribute) -> Values:
-        """Return what the file assigns to any attribute of this name, if the owner is unknown."""
-        if self.of(node.value):
-            return UNKNOWN
-        return union(
-            self._bound(binding) for _, binding in self.scopes.attributes.get(node.attr, ())
-        )
-
-    def _bound(self, binding: Binding) -> Values:
-        return self.definition(binding.definition)
-
-    def definition(self, definition: Definition) -> Values:
+    def _definition(self, definition: Definition) -> Values:
         """Return what a binding gives to its name."""
         values = self._whole(definition)
         for step in definition.steps:
@@ -175,37 +149,108 @@ class Evaluator:
         return values
 
     def _whole(self, definition: Definition) -> Values:
-        node = definition.node
-        if definition.kind is Kind.IMPORTED:
+        node, kind = definition.node, definition.kind
+        if kind is Kind.IMPORTED:
             return frozenset({Symbol(definition.symbol)}) if definition.symbol else UNKNOWN
-        if definition.kind is Kind.DEFINED:
+        if kind is Kind.DEFINED:
             local = LocalClass(node) if isinstance(node, ast.ClassDef) else LocalFunction(node)  # type: ignore[arg-type]
             return frozenset({local})
-        if definition.kind is Kind.PARAMETER:
+        if kind is Kind.PARAMETER:
             return self._parameter(node)
         if isinstance(node, ast.AnnAssign):
             assigned = UNKNOWN if node.value is None else self.of(node.value)
-            return hints.values(node.annotation, self) | assigned
+            return self._annotated(node.annotation) | assigned
         values = self.of(node)
-        if definition.kind is Kind.RAISED:
-            kinds = element(values) | values
-            return union(calls.new_instances(item) for item in kinds)
-        if definition.kind is Kind.ENTERED:
-            return union(self._classes.entered(value) for value in values)
-        return values
+        if kind is Kind.RAISED:
+            classes = element(values) | values
+            any_error = _ANY_ERROR if self.imports.legacy else ()
+            known = (_EXCEPTION if item in any_error else item for item in classes)
+            return union(calls.new_instances(item) for item in known)
+        return union(map(self._entered, values)) if kind is Kind.ENTERED else values
 
     def _parameter(self, node: ast.AST) -> Values:
         scope = self.scopes.places[node].scope
-        values = self._passed.get(node, UNKNOWN)
+        values = self._passed.get(node, UNKNOWN) | self._first_parameter(scope.node, node)
         if isinstance(node, ast.arg) and node.annotation is not None:
-            values |= hints.values(node.annotation, self)
+            values |= self._annotated(node.annotation)
         if node in self.scopes.defaults:
             values |= self.of(self.scopes.defaults[node])
-        return values | self._classes.first_parameter(scope, node)
+        return values
+
+    def _annotated(self, node: ast.AST) -> Values:
+        """Return what an object of the annotated class is, which may be optional."""
+        if isinstance(node, ast.Subscript) and last_name(node.value) == "Optional":
+            return self._annotated(index(node))
+        return union(map(calls.new_instances, self.of(node)))
+
+    # --- classes of the file
+
+    def _of_class(self, owner: _Local, name: str) -> Values:
+        """Return what an attribute can be: the class's own, else that of its base classes."""
+        values = UNKNOWN
+        if not (isinstance(owner, LocalInstance) and owner.parent):
+            values = self._own(owner, name)
+        if values or (owner, name) in self._active:  # the classes are derived from each other
+            return values
+        self._active.add((owner, name))
+        bases = union(map(self.of, owner.node.bases))
+        values = union(self._inherited(owner, base, name) for base in bases)
+        self._active.discard((owner, name))
+        return values
+
+    def _own(self, owner: _Local, name: str) -> Values:
+        bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
+        for target, binding in self.scopes.attributes.get(name, ()):
+            owners = self.of(target.value)
+            if any(getattr(item, "node", None) is owner.node for item in owners):
+                bindings.append(binding)
+        values = [self._definition(binding.definition) for binding in bindings]
+        if not all(values):
+            return UNKNOWN  # it may be something else by then
+        return union(self._bound(owner, item) for item in union(values))
+
+    def _bound(self, owner: _Local, value: Value) -> Values:
+        """Bind a method to its object, which is its first argument; read a property."""
+        if not isinstance(value, LocalFunction) or isinstance(value.node, ast.Lambda):
+            return frozenset({value})
+        marks = decorators(value.node)
+        if marks & PROPERTIES:
+            return self.returned(value)
+        has_owner = isinstance(owner, LocalInstance) or "classmethod" in marks
+        return frozenset({LocalFunction(value.node, has_owner and "staticmethod" not in marks)})
+
+    def _inherited(self, owner: _Local, base: Value, name: str) -> Values:
+        is_object = isinstance(owner, LocalInstance)
+        if isinstance(base, LocalClass) and base.node is not owner.node:
+            return self._of_class(LocalInstance(base.node) if is_object else base, name)
+        if isinstance(base, Symbol) and base.name in BY_SYMBOL:
+            return self.member(Instance(base.name) if is_object else base, name)
+        return UNKNOWN
+
+    def _entered(self, value: Value) -> Values:
+        """Return what ``with value as`` binds: a context itself, or what the generator yields."""
+        if isinstance(value, Items):
+            return value.any
+        methods = self.member(value, "__enter__") if isinstance(value, LocalInstance) else ()
+        own = [item for item in methods if isinstance(item, LocalFunction)]
+        return union(map(self.returned, own)) or frozenset({value})
+
+    def _first_parameter(self, function: ast.AST, node: ast.AST) -> Values:
+        """Return what ``self`` or ``cls`` stands for in a method; nothing for other parameters."""
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return UNKNOWN
+        owner = self.scopes.places[function].scope.node
+        marks = decorators(function)
+        is_first = node in parameters(function)[:1] and "staticmethod" not in marks
+        if not is_first or not isinstance(owner, ast.ClassDef):
+            return UNKNOWN
+        is_class = "classmethod" in marks or function.name == "__new__"
+        return frozenset({LocalClass(owner) if is_class else LocalInstance(owner)})
 
     # --- calls
 
-    def _call(self, node: ast.Call) -> Values:
+    def call(self, node: ast.Call) -> Values:
+        """Return what a call can return."""
         values = union(calls.result(item, node, self) for item in self.of(node.func))
         return values or calls.same(node, self)
 
@@ -213,81 +258,56 @@ class Evaluator:
         """Return what a function of the file returns: for a generator, a container of values."""
         scope = self.scopes.of_node[function.node]
         if scope.yielded:
-            return items([union(self.of(part) for part in scope.yielded)])
+            return items([union(map(self.of, scope.yielded))])
         annotation = getattr(function.node, "returns", None)
-        declared = hints.values(annotation, self) if annotation is not None else UNKNOWN
-        return declared | union(self.of(item) for item in scope.returned)
+        declared = self._annotated(annotation) if annotation is not None else UNKNOWN
+        return declared | union(map(self.of, scope.returned))
 
-    def attribute_of_object(self, node: ast.ClassDef, name: str) -> Values:
-        """Return what an attribute of the objects of a class of the file can be."""
-        return self._classes.attribute(LocalInstance(node), name)
-
-    def _pass(self, call: ast.Call) -> None:
+    def _pass(self, target: ast.expr, positional: list[Values], named: dict[str, ast.expr]) -> None:
         """Note what a call gives to the parameters of functions of the file."""
-        for target, positional, named in calls.targets(call, self):
-            for function in self._functions(target):
-                self._give(function, positional, named)
+        for function in self._functions(target):
+            known = parameters(function.node)[int(function.bound) :]
+            pairs = list(zip(known, positional))
+            by_name = (*known, *function.node.args.kwonlyargs)
+            pairs += [(item, self.of(named[item.arg])) for item in by_name if item.arg in named]
+            for parameter, values in pairs:
+                self._passed[parameter] = self._passed.get(parameter, UNKNOWN) | values
 
-    def _give(
-        self, function: LocalFunction, positional: list[Values], named: dict[str, ast.expr]
-    ) -> None:
-        known = parameters(function.node)[int(function.bound) :]
-        pairs = list(zip(known, positional))
-        by_name = (*known, *function.node.args.kwonlyargs)
-        pairs += [(item, self.of(named[item.arg])) for item in by_name if item.arg in named]
-        for parameter, values in pairs:
-            self._passed[parameter] = self._passed.get(parameter, UNKNOWN) | values
-
-    def _functions(self, target: ast.expr) -> list[LocalFunction]:
-        functions = []
+    def _functions(self, target: ast.expr) -> Iterator[LocalFunction]:
+        """Yield the functions that an expression can be, and the constructors of classes."""
         for value in self.of(target):
             if isinstance(value, LocalClass):
-                methods = self.attribute_of_object(value.node, "__init__")
-                functions += [init for init in methods if isinstance(init, LocalFunction)]
+                inits = self.member(LocalInstance(value.node), "__init__")
+                yield from (init for init in inits if isinstance(init, LocalFunction))
             elif isinstance(value, LocalFunction):
-                functions.append(value)
-        return functions
+                yield value
+
+
+def decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Return the names of the decorators, without what they belong to."""
+    return frozenset(map(last_name, node.decorator_list))
 
 
 # ------------------------------------------- expressions other than names, attributes and calls
 
 
 def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
-    if any(isinstance(candidate, ast.Starred) for candidate in node.elts):
-        return items([union(_unpacked(part, evaluator) for part in node.elts)])
-    return items([evaluator.of(item) for item in node.elts], range(len(node.elts)))
-
-
-def _unpacked(node: ast.expr, evaluator: Evaluator) -> Values:
-    if isinstance(node, ast.Starred):
-        return element(evaluator.of(node.value))
-    return evaluator.of(node)
+    if any(isinstance(part, ast.Starred) for part in node.elts):
+        return items([union(map(evaluator.of, node.elts))])
+    return items(map(evaluator.of, node.elts), range(len(node.elts)))
 
 
 def _dict(node: ast.Dict, evaluator: Evaluator) -> Values:
-    values = [
-        evaluator.of(value) if key is not None else element(evaluator.of(value))
-        for key, value in zip(node.keys, node.values)
-    ]
     keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
-    return items(values, keys)
+    return items(map(evaluator.of, node.values), keys)
 
 
 def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
-    index = hints.index(node)
-    if isinstance(index, ast.Slice):
-        return items([element(evaluator.of(node.value))])
-    key = index.value if isinstance(index, ast.Constant) else None
-    owners = evaluator.of(node.value)
-    return element(owners, key) | union(_got(item, evaluator) for item in owners)
-
-
-def _got(owner: Value, evaluator: Evaluator) -> Values:
-    """Return what ``__getitem__`` of an object of a class of the file returns."""
-    if not isinstance(owner, LocalInstance):
-        return UNKNOWN
-    methods = evaluator.attribute_of_object(owner.node, "__getitem__")
-    return union(evaluator.returned(item) for item in methods if isinstance(item, LocalFunction))
+    key = index(node)
+    values = evaluator.of(node.value)
+    if isinstance(key, ast.Slice):
+        return items([element(values)])
+    return element(values, key.value if isinstance(key, ast.Constant) else None)
 
 
 def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:
@@ -295,28 +315,24 @@ def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:
     return items([element(both)]) if any(isinstance(item, Items) for item in both) else UNKNOWN
 
 
-def _inner(node: Any, evaluator: Evaluator) -> Values:
-    return evaluator.of(node.value)
+def _comprehension(node: Any, evaluator: Evaluator) -> Values:
+    return items([evaluator.of(getattr(node, "elt", None) or node.value)])
 
 
 #: Type of a node → the rule for it. Other expressions stand for nothing that is known.
 _RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
     **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
-    **dict.fromkeys((ast.NamedExpr, ast.Await, ast.Starred), _inner),
-    **dict.fromkeys(
-        (ast.ListComp, ast.SetComp, ast.GeneratorExp),
-        lambda node, evaluator: items([evaluator.of(node.elt)]),
-    ),
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
+    **dict.fromkeys((ast.NamedExpr, ast.Await), lambda node, evaluator: evaluator.of(node.value)),
+    ast.Starred: lambda node, evaluator: element(evaluator.of(node.value)),
     ast.Dict: _dict,
-    ast.DictComp: lambda node, evaluator: items([evaluator.of(node.value)]),
     ast.Subscript: _subscript,
     ast.BinOp: _operation,
-    ast.BoolOp: lambda node, evaluator: union(evaluator.of(item) for item in node.values),
+    ast.BoolOp: lambda node, evaluator: union(map(evaluator.of, node.values)),
     ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
-    ast.YieldFrom: lambda node, evaluator: element(evaluator.of(node.value)),
     ast.Constant: lambda node, evaluator: frozenset({LITERAL}),
     ast.Lambda: lambda node, evaluator: frozenset({LocalFunction(node)}),
-    ast.Name: lambda node, evaluator: evaluator._name(node),
-    ast.Attribute: lambda node, evaluator: evaluator._attribute(node),
-    ast.Call: lambda node, evaluator: evaluator._call(node),
+    ast.Name: lambda node, evaluator: evaluator.name(node),
+    ast.Attribute: lambda node, evaluator: evaluator.attribute(node),
+    ast.Call: lambda node, evaluator: evaluator.call(node),
 }

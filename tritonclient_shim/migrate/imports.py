@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 
-from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.migrate.sources import Unreadable, read
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.shm.star_names import STAR_NAMES
@@ -27,8 +26,8 @@ _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 
 def imported(call: ast.Call) -> str:
     """Return the name of the module that a call imports; '' for other calls."""
-    name = spelt(call.func).rpartition(".")[2]
-    argument = call.args[0] if call.args and name in _IMPORTERS else None
+    is_import = getattr(call.func, "attr", getattr(call.func, "id", "")) in _IMPORTERS
+    argument = call.args[0] if call.args and is_import else None
     return str(argument.value) if isinstance(argument, ast.Constant) else ""
 
 

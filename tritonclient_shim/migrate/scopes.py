@@ -1,4 +1,4 @@
-"""Syntax tree → its scopes, with every binding of every name.
+"""Syntax tree → its scopes, every binding of every name, and the bindings that reach a use.
 
 The standard library's ``symtable`` reports the scope of a name, but neither its bindings nor the
 node of a table. Its tables differ between the supported Pythons.
@@ -7,13 +7,22 @@ node of a table. Its tables differ between the supported Pythons.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Tuple, Union
+from typing import Iterable, Iterator, Sequence, Tuple, Union
+
+from tritonclient_shim.migrate.imports import Imports
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
+_TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
+#: Methods that put their last argument into a container, or the elements of that argument.
+_FILLING = frozenset({"append", "appendleft", "add", "insert", "put"})
+_ALL_FILLED = frozenset({"extend", "update"})
 
 
 class Kind(Enum):
@@ -63,7 +72,7 @@ class Scope:
     @property
     def frame(self) -> Scope:
         """Return the scope whose statements this one's run among: comprehensions and classes do."""
-        if self.parent and isinstance(self.node, (ast.ClassDef, *COMPREHENSIONS)):
+        if self.parent and isinstance(self.node, (ast.ClassDef, *_COMPREHENSIONS)):
             return self.parent.frame
         return self
 
@@ -98,7 +107,297 @@ class Binding:
     adds: bool = False
 
 
-Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
+class Scopes(ast.NodeVisitor):
+    """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere."""
+
+    def __init__(self, tree: ast.Module, imports: Imports) -> None:
+        self.module = Scope(tree)
+        self.of_node: dict[ast.AST, Scope] = {tree: self.module}
+        self.places: dict[ast.AST, Place] = {}
+        self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
+        self.calls: list[ast.Call] = []
+        self.decorated: list[tuple[ast.expr, Node]] = []  # decorator and its function
+        self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
+        self._imports = imports
+        self._scope, self._order = self.module, 0.0
+        self._path: Path = ()
+        self._place = Place(self.module, 0.0, ())
+        self._later: list[tuple[Scope, str, Binding]] = []
+        self.visit(tree)
+        for scope, name, binding in self._later:  # whose owner is known only now
+            owner = scope.owner(name)
+            if owner is not None:
+                owner.bindings[name].append(binding)
+
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """Return the class whose method the node is in."""
+        scope: Scope | None = self.places[node].scope
+        while scope is not None and not isinstance(scope.node, ast.ClassDef):
+            scope = scope.parent
+        return scope.node if scope else None  # type: ignore[return-value]
+
+    def bindings(self, node: ast.AST) -> list[Binding]:
+        """Return all bindings of a variable."""
+        place = self.places.get(node)
+        owner = place.scope.owner(node.id) if place and isinstance(node, ast.Name) else None
+        return list(owner.bindings[node.id]) if owner else []  # type: ignore[attr-defined]
+
+    def visit(self, node: ast.AST) -> None:
+        """Record the place of a node, and visit it."""
+        outer = self._place
+        if isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            self._order += 1
+            self._place = Place(self._scope, self._order, self._path)
+        self.places[node] = self._place
+        super().visit(node)
+        self._place = outer
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visit the parts of a node, those in its blocks as such."""
+        for name, value in ast.iter_fields(node):
+            parts = value if isinstance(value, list) else [value]
+            path = self._path
+            is_block = name in _BLOCKS and isinstance(value, list)
+            if is_block and not isinstance(node, _TRANSPARENT):
+                self._path = (*path, (node, name))
+            self._each(parts)
+            self._path = path
+
+    def _each(self, nodes: Iterable[object]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.AST):
+                self.visit(node)
+
+    @contextmanager
+    def _inside(self, node: ast.AST) -> Iterator[None]:
+        """Enter the scope of a node while its parts are visited."""
+        outer, place = self._scope, self._place
+        self._scope = self.of_node[node] = Scope(node, outer)
+        path = place.path if self._scope.frame is outer.frame else ()
+        self._place = replace(place, scope=self._scope, path=path)
+        yield
+        self._scope, self._place = outer, place
+
+    # --- bindings
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        scope = self._scope
+        if name in scope.nonlocal_names and scope.parent:
+            self._later.append((scope.parent, name, binding))
+            return
+        owner = scope.module if name in scope.global_names else scope
+        owner.bindings.setdefault(name, []).append(binding)
+
+    def _assign(
+        self,
+        target: ast.AST | str,
+        definition: Definition,
+        adds: bool = False,
+        late: float = 0.5,
+    ) -> None:
+        """Bind a target or a name. Its statement sees the binding only if ``late`` is 0."""
+        binding = Binding(definition, self._place, self._place.order + late, adds)
+        if isinstance(target, str):
+            self._bind(target, binding)
+        elif isinstance(target, ast.Name):
+            self._bind(target.id, binding)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for number, part in enumerate(target.elts):
+                steps = (*definition.steps, number)
+                is_rest = isinstance(part, ast.Starred)  # gets elements as a container
+                element = definition if is_rest else replace(definition, steps=steps)
+                self._assign(part, element, adds, late)
+        elif isinstance(target, ast.Starred):
+            self._assign(target.value, definition, adds, late)
+        elif isinstance(target, ast.Attribute):
+            self.attributes.setdefault(target.attr, []).append((target, binding))
+        elif isinstance(target, ast.Subscript):
+            self._fill(target.value, definition)
+
+    def _fill(self, target: ast.AST, definition: Definition, wraps: int = 1) -> None:
+        """Add elements to a container, which may itself be an element of containers."""
+        while isinstance(target, ast.Subscript):
+            target, wraps = target.value, wraps + 1
+        definition = replace(definition, wraps=definition.wraps + wraps)
+        if isinstance(target, ast.Name):
+            binding = Binding(definition, self._place, self._place.order + 0.5, True)
+            self._later.append((self._scope, target.id, binding))
+        elif isinstance(target, ast.Attribute):
+            self._assign(target, definition, adds=True)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        for target in node.targets:
+            self._assign(target, Definition(Kind.VALUE, node.value))
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.generic_visit(node)
+        self._assign(node.target, Definition(Kind.ANNOTATED, node), adds=node.value is None)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self.generic_visit(node)
+        self._assign(node.target, Definition(Kind.VALUE, node.value), adds=True)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.generic_visit(node)
+        self._assign(node.target, Definition(Kind.VALUE, node.value), late=0)
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self._assign(node.target, Definition(Kind.VALUE, node.iter, (None,)))
+        self.generic_visit(node)
+
+    visit_AsyncFor = visit_For
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._assign(item.optional_vars, Definition(Kind.ENTERED, item.context_expr))
+        self.generic_visit(node)
+
+    visit_AsyncWith = visit_With
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.name and node.type is not None:
+            self._assign(node.name, Definition(Kind.RAISED, node.type))
+        self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            symbol = self._imports.symbol(alias.name, 0)
+            local = alias.asname or alias.name.partition(".")[0]
+            if not alias.asname and "." in alias.name:
+                symbol = local
+            self._assign(local, Definition(Kind.IMPORTED, node, symbol=symbol))
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            if alias.name != "*":
+                symbol = self._imports.member(node, alias.name)
+                definition = Definition(Kind.IMPORTED, node, symbol=symbol)
+                self._assign(alias.asname or alias.name, definition)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self._scope.global_names.update(node.names)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        self._scope.nonlocal_names.update(node.names)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.calls.append(node)
+        self.generic_visit(node)
+        method = node.func
+        if isinstance(method, ast.Attribute) and node.args:
+            if method.attr in _FILLING:
+                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]))
+            elif method.attr in _ALL_FILLED:
+                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]), wraps=0)
+
+    # --- scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._each([*node.decorator_list, node.returns])
+        self._assign(node.name, Definition(Kind.DEFINED, node))
+        self._function(node, node.body)
+        self.decorated += ((item, node) for item in node.decorator_list)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._function(node, [node.body])
+        self.of_node[node].returned.append(node.body)
+
+    def _function(self, node: Node, body: Sequence[ast.AST]) -> None:
+        arguments, path = node.args, self._path
+        pairs = [
+            *zip(reversed(parameters(node)), reversed(arguments.defaults)),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults),
+        ]
+        self.defaults.update((argument, value) for argument, value in pairs if value is not None)
+        self._each(value for _, value in pairs)
+        own = [*parameters(node), *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        with self._inside(node):
+            self._path = ()
+            for argument in filter(None, own):
+                self.visit(argument)
+                self._assign(argument.arg, Definition(Kind.PARAMETER, argument), late=0)
+            self._each(body)
+        self._path = path
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._each([*node.decorator_list, *node.bases, *node.keywords])
+        self._assign(node.name, Definition(Kind.DEFINED, node))
+        with self._inside(node):
+            self._each(node.body)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self._scope.returned.append(node.value)
+        self.generic_visit(node)
+
+    def visit_Yield(self, node: ast.Yield) -> None:
+        if node.value is not None:
+            self._scope.yielded.append(node.value)
+        self.generic_visit(node)
+
+    def visit_ListComp(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
+        self.visit(node.generators[0].iter)  # in the scope around it
+        with self._inside(node):
+            for number, part in enumerate(node.generators):
+                self._each([part.iter] if number else [])
+                self.visit(part.target)
+                self._assign(part.target, Definition(Kind.VALUE, part.iter, (None,)), late=0)
+                self._each(part.ifs)
+            self._each(getattr(node, name, None) for name in ("elt", "key", "value"))
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+
+# ------------------------------------------------------------ the bindings that reach a use
+
+
+def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
+    """Return the bindings that reach a use, by the order of statements.
+
+    The last binding before the use in a block around the use ends all earlier bindings. A later
+    binding reaches the use in the next turn of a loop. Bindings of another function may always do.
+    """
+    here = [binding for binding in bindings if binding.place.scope.frame is use.scope.frame]
+    last = max(
+        (element for element in here if not element.adds and _always_before(element, use)),
+        key=lambda binding: binding.order,
+        default=None,
+    )
+    away = [binding for binding in bindings if binding.place.scope.frame is not use.scope.frame]
+    return away + [item for item in here if _reaches(item, use, last)]
+
+
+def _always_before(binding: Binding, use: Place) -> bool:
+    path = binding.place.path
+    return binding.order <= use.order and use.path[: len(path)] == path
+
+
+def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
+    is_before = binding.order <= use.order and not (last and binding.order < last.order)
+    excluded = _excluded(binding.place.path, use.path)
+    return is_before and not excluded or _again(binding, use, last)
+
+
+def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
+    """True if a loop leads from the binding to the use without the last binding between."""
+    around_last = last.place.path if last else ()
+    shared = [block for block in binding.place.path if block in use.path]
+    return any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
+
+
+def _excluded(path: Path, other: Path) -> bool:
+    """True if two statements are in different branches of an ``if``."""
+    fields = {id(node): name for node, name in path if isinstance(node, ast.If)}
+    return any(fields.get(id(node), name) != name for node, name in other)
+
+
+# ------------------------------------------------------------------------------- syntax
 
 
 def parameters(node: Node) -> list[ast.arg]:
@@ -114,3 +413,14 @@ def spelt(node: ast.AST) -> str:
         owner = spelt(node.value)
         return f"{owner}.{node.attr}" if owner else ""
     return ""
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the last name of an expression ``a.b.c``, whatever its owner is; '' for any other."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def index(node: ast.Subscript) -> ast.expr:
+    """Return the expression in the brackets; Python 3.8 has a node of its own around it."""
+    is_wrapped = type(node.slice).__name__ == "Index"
+    return node.slice.value if is_wrapped else node.slice  # type: ignore[attr-defined]

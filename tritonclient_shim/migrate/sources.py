@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Sequence
 
-from tritonclient_shim.migrate.async_names import NAME, restored, rewritten
 from tritonclient_shim.migrate.notebooks import python_of
-from tritonclient_shim.migrate.python2 import feature, refuse
+from tritonclient_shim.migrate.old_python import NAME, python_2, restored, rewritten
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
@@ -131,7 +130,7 @@ def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
 def _reason(error: Exception) -> str:
     if not isinstance(error, SyntaxError) or not error.lineno:
         return str(error)
-    old = feature(error)
+    old = python_2(error)
     explained = f"{old}, which is Python 2; expected Python 3: scan a copy made by 2to3 or futurize"
     return f"line {error.lineno}: {explained if old else error.msg}"
 
@@ -148,7 +147,6 @@ def _decoded(data: bytes) -> str:
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
     source, async_lines = rewritten(text)
-    refuse(source, path)
     lines = tuple(source.split("\n"))
     return ParsedSource(path, ast.parse(source, path), lines, tuple(async_lines), **more)
 

@@ -95,16 +95,7 @@ class Plain:
     what: str
 
 
-@dataclass(frozen=True)
-class Partial:
-    """What ``functools.partial`` makes of a value: a call of it is one of the value."""
-
-    of: Value
-
-
-Value = Union[
-    Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain, Partial
-]
+Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 LITERAL, CALLABLE = Plain("literal"), Plain("callable")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.scopes import Binding, Kind
+from tritonclient_shim.migrate.scopes import Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.rewrite.edits import Change, Edits
@@ -107,7 +107,7 @@ class Draft:
         if node is None:
             return None
         if isinstance(node, ast.Name):
-            bindings = self.bindings(node)
+            bindings = self.evaluator.scopes.bindings(node)
             if len(bindings) != 1 or bindings[0].definition.kind is not Kind.VALUE:
                 return ...
             value = bindings[0].definition.node
@@ -119,12 +119,6 @@ class Draft:
         except (ValueError, TypeError, SyntaxError):
             return ...
         return literal
-
-    def bindings(self, node: ast.Name) -> list[Binding]:
-        """Return the bindings of a variable."""
-        place = self.evaluator.scopes.places.get(node)
-        owner = place.scope.owner(node.id) if place else None
-        return list(owner.bindings[node.id]) if owner else []
 
     def tried(self, node: ast.AST) -> ast.Try | None:
         """Return the ``try`` with handlers around a node, within its function."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Iterator
 
 from tritonclient_shim.migrate.calls import is_class
-from tritonclient_shim.migrate.classes import PROPERTIES, decorators
-from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.migrate.values import (

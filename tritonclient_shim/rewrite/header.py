@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tritonclient_shim.migrate.entries import module_entry
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import MODULE
 

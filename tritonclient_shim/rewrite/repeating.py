@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate import hints
 from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.flow import reaching
-from tritonclient_shim.migrate.scopes import Binding
+from tritonclient_shim.migrate.scopes import Binding, index, reaching
 from tritonclient_shim.migrate.values import LocalInstance
 from tritonclient_shim.rewrite.draft import Draft
 
@@ -32,8 +30,8 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
 
 def _is_element(node: ast.expr) -> bool:
     """True if an expression is an element by its index, as of a tuple."""
-    index = hints.index(node) if isinstance(node, ast.Subscript) else None
-    return isinstance(index, ast.Constant) and isinstance(index.value, int)
+    key = index(node) if isinstance(node, ast.Subscript) else None
+    return isinstance(key, ast.Constant) and isinstance(key.value, int)
 
 
 def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:

@@ -99,7 +99,7 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         _MEMBERS[value] for value in values if isinstance(value, Symbol) and value in _MEMBERS
     }
     if isinstance(node, ast.Name):
-        bindings = draft.bindings(node)
+        bindings = draft.evaluator.scopes.bindings(node)
         fixed = len(bindings) == 1 and isinstance(
             bindings[0].definition.node, (ast.Attribute, ast.Constant)
         )
