@@ -83,8 +83,9 @@ def _http(gateway: Gateway, request: bytes) -> None:
         result = _ANSWER.match(answer)
         assert result, answer[:200]
         assert int(result.group(1)) in {100, 200, 400, 404, 405, 417, 426}, answer[:500]
-        if result.group(1) == b"400" and b"NV-Status" in answer:  # unknown paths have none
-            assert re.search(rb'NV-Status: .*msg: "[^"]', answer), answer[:500]
+        status = re.search(rb"\nNV-Status: (.*)", answer.partition(b"\r\n\r\n")[0])
+        if result.group(1) == b"400" and status:  # unknown paths have none
+            assert re.search(rb'msg: "[^"]', status.group(1)), answer[:500]
     http_well(gateway)
 
 

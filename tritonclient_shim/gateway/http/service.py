@@ -113,6 +113,7 @@ class HttpFront:
         """Listen, and return the port. Raise CannotListen when the address is in use."""
         await self._runner.setup()
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_log_error)
         host, port = self._options.http
         places = await loop.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -313,6 +314,16 @@ def _runner(answer: Any) -> web.AppRunner:
 async def _without_server(_: web.Request, answer: web.StreamResponse) -> None:
     """Drop aiohttp's ``Server`` header, which v1 did not send."""
     answer.headers.pop("Server", None)
+
+
+def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error of the event loop, unless aiohttp could not read the target of a request.
+
+    aiohttp 3.10, the last for Python 3.8, raises ValueError for targets such as ``http://[``.
+    """
+    source = repr(context.get("protocol") or context.get("future"))
+    if not (isinstance(context.get("exception"), ValueError) and "RequestHandler" in source):
+        loop.default_exception_handler(context)
 
 
 def _listener(family: int, place: Any) -> socket.socket:
