@@ -27,7 +27,14 @@ _T = TypeVar("_T")
 
 
 class ServerContext(Context):
-    """A context that does no inference: a session with one server, and the last request's id."""
+    """A context that does no inference: a session with one server, and the last request's id.
+
+    Raises
+    ------
+    InferenceServerException
+        By each method but ``close``: no inference server answers, the server refuses the call, or
+        the context is closed. Methods document further reasons and exceptions.
+    """
 
     _notice_id = ""  # the class's id in tritonclient_shim.registry
     _ctx: ServerSession | None = None
@@ -145,16 +152,7 @@ class ServerHealthContext(ServerContext):
 
         Deprecated [TS021], see migration_guide.md#health. Instead: client.is_server_live().
 
-        Returns
-        -------
-        bool
-            Over HTTP, False also when something other than an inference server answers
-            (docs/v1-behaviour.md §6.1).
-
-        Raises
-        ------
-        InferenceServerException
-            No server answers, over gRPC no inference server does, or the context is closed.
+        Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS021")
         from tritonclient_shim.session import control
@@ -166,16 +164,7 @@ class ServerHealthContext(ServerContext):
 
         Deprecated [TS022], see migration_guide.md#health. Instead: client.is_server_ready().
 
-        Returns
-        -------
-        bool
-            Over HTTP, False also when something other than an inference server answers
-            (docs/v1-behaviour.md §6.1).
-
-        Raises
-        ------
-        InferenceServerException
-            No server answers, over gRPC no inference server does, or the context is closed.
+        Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS022")
         from tritonclient_shim.session import control
@@ -202,25 +191,15 @@ class ServerStatusContext(ServerContext):
         verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        """Make a context; nothing is sent to the server. See :class:`ServerHealthContext`.
+        """Make a context; nothing is sent to the server.
+
+        Other parameters and exceptions are those of :class:`ServerHealthContext`.
 
         Parameters
         ----------
-        url, protocol, verbose, http_headers
-            As for the other contexts.
         model_name : str or bytes, optional
-            The model to ask about; None and '' ask about all models.
-
-        Raises
-        ------
-        InferenceServerException
-            `url` is None, `protocol` is a number other than 0 and 1, or a header has no colon.
-        ctypes.ArgumentError
-            `url` or `model_name` is neither str nor bytes.
-        AttributeError
-            An entry of `http_headers` is neither str nor bytes.
-        OverflowError, TypeError, ValueError
-            `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
+            The model to ask about; None and '' ask about all models. ctypes.ArgumentError for
+            everything else.
         """
         self._open(url, protocol, verbose, http_headers, model_name)
 
@@ -239,11 +218,7 @@ class ServerStatusContext(ServerContext):
             counters of calls other than inference, and for a model without a ready version its
             configuration, except the name. ``uptime_ns`` counts from this process's first status
             request to the server. Triton may count a request some milliseconds after its answer.
-
-        Raises
-        ------
-        InferenceServerException
-            The model is unknown, no inference server answers, or the context is closed.
+            InferenceServerException for an unknown model.
         """
         notice.used("TS026")
         from tritonclient_shim.session import control
@@ -272,11 +247,6 @@ class ModelRepositoryContext(ServerContext):
         -------
         ModelRepositoryIndex
             v1's message; ``models`` has each name once, sorted (docs/v1-behaviour.md §6.3).
-
-        Raises
-        ------
-        InferenceServerException
-            The server refuses, no inference server answers, or the context is closed.
         """
         notice.used("TS031")
         from tritonclient_shim.session import control
@@ -310,8 +280,7 @@ class ModelControlContext(ServerContext):
         ------
         InferenceServerException
             The server is not in explicit control mode, does not know the model or fails to load
-            it, with v1's texts (docs/v1-behaviour.md §6.4); no inference server answers; the
-            context is closed; or `model_name` is None.
+            it, with v1's texts (docs/v1-behaviour.md §6.4); or `model_name` is None.
         ctypes.ArgumentError
             `model_name` is neither str nor bytes.
         """
@@ -335,8 +304,7 @@ class ModelControlContext(ServerContext):
         ------
         InferenceServerException
             The server is not in explicit control mode or cannot unload the model
-            (docs/v1-behaviour.md §6.4); no inference server answers; the context is closed; or
-            `model_name` is None.
+            (docs/v1-behaviour.md §6.4); or `model_name` is None.
         ctypes.ArgumentError
             `model_name` is neither str nor bytes.
         """
@@ -384,8 +352,7 @@ class SharedMemoryControlContext(ServerContext):
         InferenceServerException
             The name is registered already; the server cannot open the key, because it runs on
             another machine or the region was destroyed; the key is not of the form ``/name``
-            (over HTTP); `shm_handle` is no handle of a system region; no inference server
-            answers; or the context is closed.
+            (over HTTP); or `shm_handle` is no handle of a system region.
         """
         notice.used("TS041")
         from tritonclient_shim.session import control
@@ -407,8 +374,7 @@ class SharedMemoryControlContext(ServerContext):
         ------
         InferenceServerException
             The name is registered already; the server cannot open the memory, for example because
-            it has no GPU; `cuda_shm_handle` is no handle of a CUDA region; no inference server
-            answers; or the context is closed.
+            it has no GPU; or `cuda_shm_handle` is no handle of a CUDA region.
         """
         notice.used("TS042")
         from tritonclient_shim.session import control
@@ -425,12 +391,7 @@ class SharedMemoryControlContext(ServerContext):
         ----------
         shm_handle : ctypes.c_void_p
             The region's handle. The call succeeds also for a region that is not registered.
-
-        Raises
-        ------
-        InferenceServerException
-            A request keeps using the region, `shm_handle` is no handle, no inference server
-            answers, or the context is closed.
+            InferenceServerException if a request keeps using the region, or for no handle.
         """
         notice.used("TS043")
         from tritonclient_shim.session import control
@@ -443,11 +404,6 @@ class SharedMemoryControlContext(ServerContext):
 
         Deprecated [TS044], see migration_guide.md#system-shared-memory. Instead:
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
-
-        Raises
-        ------
-        InferenceServerException
-            A request keeps using a region, no inference server answers, or the context is closed.
         """
         notice.used("TS044")
         from tritonclient_shim.session import control
@@ -465,11 +421,6 @@ class SharedMemoryControlContext(ServerContext):
         SharedMemoryStatus
             v1's message. ``shared_memory_region`` has one entry per name, sorted by name, with
             ``byte_size`` and either ``system_shared_memory`` or ``cuda_shared_memory``.
-
-        Raises
-        ------
-        InferenceServerException
-            The server refuses, no inference server answers, or the context is closed.
         """
         notice.used("TS045")
         from tritonclient_shim.session import control

@@ -150,31 +150,6 @@ class InferContext(Context):
             raise self._closed()
         return self._ctx
 
-    @overload
-    def run(
-        self,
-        inputs: types.Inputs,
-        outputs: types.RawOutputs[types.Name],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> types.RawResults[types.Name]: ...
-
-    @overload
-    def run(
-        self,
-        inputs: types.Inputs,
-        outputs: types.ClassOutputs[types.Name],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> types.ClassResults[types.Name]: ...
-
-    @overload
     def run(
         self,
         inputs: types.Inputs,
@@ -184,18 +159,7 @@ class InferContext(Context):
         corr_id: types.Integer = 0,
         priority: types.Integer = 0,
         timeout_us: types.Integer = 0,
-    ) -> types.Results[types.Name]: ...
-
-    def run(
-        self,
-        inputs: types.Inputs,
-        outputs: types.Outputs[Any],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> Any:
+    ) -> types.Results[types.Name]:
         """Run one inference and wait for its results.
 
         Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,

@@ -7,7 +7,6 @@ has put into a variable first: of its values checkers know no more than ``object
 from __future__ import annotations
 
 from typing import (
-    TYPE_CHECKING,
     Any,
     Callable,
     Dict,
@@ -15,13 +14,9 @@ from typing import (
     Mapping,
     SupportsIndex,
     SupportsInt,
-    Tuple,
     TypeVar,
     Union,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Text = Union[str, bytes]
 ProtocolLike = Union[SupportsInt, str]  # it goes through int()
@@ -33,16 +28,7 @@ Inputs = Mapping[Any, object]
 Name = TypeVar("Name", bound=Union[str, bytes])
 #: Name of an output → RAW, (CLASS, k), or (RAW, handle of shared memory).
 Outputs = Mapping[Name, object]
-RawOutputs = Mapping[Name, Tuple[int]]
-ClassOutputs = Mapping[Name, Tuple[int, int]]
-
-#: One array per batch entry.
-BatchArrays = List["np.ndarray[Any, Any]"]
-#: The best classes of each batch entry: index, value and label.
-BatchClasses = List[List[Tuple[int, float, str]]]
-RawResults = Dict[Name, BatchArrays]
-ClassResults = Dict[Name, BatchClasses]
-#: Results of several forms, or of a request that was sent elsewhere.
+#: Name of an output → per batch entry an array, or its best classes.
 Results = Dict[Name, List[Any]]
 
 #: Called as ``callback(context, request_id)``.

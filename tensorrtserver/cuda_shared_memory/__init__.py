@@ -156,18 +156,8 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     tritonclient.utils.serialize_byte_tensor(array), whose size is
     tritonclient.utils.serialized_byte_size(...) of it.
 
-    This function is that of 1.9 and 1.10; later releases have it in ``tensorrtserver.api``.
-
-    Parameters
-    ----------
-    input_tensor : numpy.ndarray
-        Array of dtype object (elements str or bytes) or ``S``, of any shape, not empty.
-
-    Returns
-    -------
-    numpy.ndarray
-        0-d array of dtype ``S<n>``, where n is the total number of bytes. It holds for each
-        element, in C order, a 4-byte little-endian length and the element's bytes.
+    This function is that of 1.9 and 1.10. Later releases have it in ``tensorrtserver.api``, with
+    equal parameters and results.
 
     Raises
     ------

@@ -88,20 +88,6 @@ def test_users_own_texts_stay() -> None:
     assert config.metric_tags["data_type"] == "TYPE_BF16"
 
 
-def test_64_bit_priorities_are_cut() -> None:
-    """v2's 64-bit priorities keep their low 32 bits, as v1's parser leaves them."""
-    # docs/v1-behaviour.md §8.3
-    batching = {
-        "priority_levels": 2**32 + 7,
-        "default_priority_level": str(2**32 + 3),
-        "priority_queue_policy": {str(2**32 + 1): {"max_queue_size": 5}},
-    }
-    config = to_v1(document({"name": "m", "dynamic_batching": batching}))
-    assert config.dynamic_batching.priority_levels == 7
-    assert config.dynamic_batching.default_priority_level == 3
-    assert config.dynamic_batching.priority_queue_policy[1].max_queue_size == 5
-
-
 def test_wire_bytes_without_newer_fields() -> None:
     """v1's message parses v2's bytes, and drops fields that v1 lacks."""
     # docs/v1-behaviour.md §8.3

@@ -21,7 +21,6 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import Endpoint, ModelProfile, V1Reply, V1Request
-from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
@@ -93,7 +92,6 @@ class InferSession(ServerSession):
         self._stream: ContextStream | None = None
         self._send: Send
         self._prepared: prepared.PreparedRequest | None = None
-        self._unlike = 0  # requests that could not be bound
         try:
             self._connect(streaming)
         except BaseException:
@@ -106,8 +104,7 @@ class InferSession(ServerSession):
         with self.guard(request_id, _NO_STATUS):
             self._send = self.backend.infer
             if streaming:
-                backend = cast(StreamingBackend, self.backend)
-                self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
+                self._stream = ContextStream(cast(StreamingBackend, self.backend))
                 self._send = self._stream.infer
             self._find_model(request_id)
             self._model.check_context(
@@ -230,9 +227,14 @@ class InferSession(ServerSession):
         if bound is not None:
             return Sendable(inference, profile, *bound, known)
         try:
-            return inference.prepare()
+            sendable = inference.prepare()
         except BackendError as error:
             return Refused(inference, error)
+        if sendable.profile is profile:
+            self._prepared = prepared.prepare(
+                profile, options, arguments, sendable.request, sendable.call
+            )
+        return sendable
 
     def _checked(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
@@ -258,7 +260,7 @@ class InferSession(ServerSession):
     def _v1_request(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
-        """Make the request the long way, and perhaps prepare it for the next one."""
+        """Make the request the long way."""
         whole = open_servers.completed(profile, arguments)
         try:
             options = request.parse_options(whole, arguments, lookup)
@@ -270,25 +272,17 @@ class InferSession(ServerSession):
         number = options.correlation_id or self.correlation_id
         v1_request = request.build(options, inputs, self.model_version, number, next_id())
         if whole is not profile:
-            return options, open_servers.with_types(whole, v1_request)
-        # requests that hardly ever resemble each other are not worth it
-        known = self._prepared
-        if self._unlike % prepared.RARELY == 0 or (known is not None and known.used):
-            protocol = self.endpoint.protocol
-            self._prepared = prepared.prepare(profile, options, arguments, v1_request, protocol)
-        self._unlike += 1
+            v1_request = open_servers.with_types(whole, v1_request)
         return options, v1_request
 
     # ------------------------------------------------------------------------ to the answer
 
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
-        answer = sent.answered(outcome)
-        if self.endpoint.rules.counts_on_completion:
-            answer = sent.answered(outcome_of(answer.checked))
-            if not isinstance(answer.outcome, BackendError):
-                self.stat.add(sent.inference, None)
-        self._requests.complete(answer)
+        succeeded = not isinstance(outcome, BackendError)
+        if succeeded and self.endpoint.rules.counts_on_completion:
+            self.stat.add(sent.inference, None)
+        self._requests.complete(sent.answered(outcome))
 
     def _reply(self, inference: Inference, answer: Answer, counts: bool = True) -> V1Reply:
         """Return the reply; count its request if ``counts``."""

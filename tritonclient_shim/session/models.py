@@ -172,12 +172,6 @@ class KnownModel:
                 raise
             check_context(self.profile, version, correlation_id, streaming)
 
-    def check_stream(self, backend: Backend) -> None:
-        """Raise InvalidRequest, after a stream has broken, if the server has no streams by now."""
-        if self.profile is not None:
-            self.reloaded(backend, self.profile)
-            check_context(self.profile, -1, 0, streaming=True)
-
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
     ) -> V1Reply:

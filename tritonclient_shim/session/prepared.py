@@ -16,7 +16,6 @@ import numpy as np
 
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -35,9 +34,6 @@ from tritonclient_shim.translate.request import CLASS, RAW, Options
 
 #: The switch; the benchmarks turn it off beside the small run.
 enabled = True
-
-#: Of so many requests that none has been bound to, one is prepared.
-RARELY = 8
 
 #: The arrays of each input, in the model's order.
 Data = List[Tuple[Buffer, ...]]
@@ -81,8 +77,6 @@ class PreparedRequest:
         self.options = options
         #: By input name, as contexts remember them (docs/v1-behaviour.md §3.3).
         self.shapes = {item.name: item.dims or () for item in request.inputs}
-        #: True once a request has been bound to it.
-        self.used = False
         # The data are the caller's: keep none.
         self._inputs = [
             _PreparedInput(
@@ -115,7 +109,6 @@ class PreparedRequest:
         number = passed.correlation_id & arguments.UINT64 or correlation_id
         if self._classified and (flags or number):
             return None  # the server may classify requests of a sequence: the call differs
-        self.used = True
         priority = passed.priority & arguments.UINT32
         timeout_us = passed.timeout_us & arguments.UINT64
         client_id = next_id()
@@ -201,13 +194,12 @@ def prepare(
     options: Options,
     passed: RunArguments,
     request: V1Request,
-    protocol: str,
+    call: InferCall,
 ) -> PreparedRequest | None:
     """Return what later requests may share of a request; None if they can share nothing."""
     inputs, outputs = passed.inputs, passed.outputs
     if (
         not enabled
-        or profile.decoupled
         or not profile.server.configurations  # the profile is asked for again after a time
         or type(inputs) is not dict
         or type(outputs) is not dict
@@ -221,10 +213,6 @@ def prepare(
     by_name = {arguments.text(key, "an input name", 3): key for key in inputs}
     keys = [by_name[item.name] for item in request.inputs]
     if not all(_are_chunks(inputs[key], item) for key, item in zip(keys, request.inputs)):
-        return None
-    try:
-        call = to_v2.infer_call(profile, request, protocol)
-    except BackendError:
         return None
     return PreparedRequest(profile, options, outputs, keys, request, call)
 

@@ -200,14 +200,10 @@ def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
 
 
 class ContextStream:
-    """The requests of one context, in their order, over one stream as long as it holds.
+    """The requests of one context, in their order, over one stream as long as it holds."""
 
-    ``check`` is called before another stream is opened, and raises BackendError where none may be.
-    """
-
-    def __init__(self, backend: StreamingBackend, check: Callable[[], object] = bool) -> None:
+    def __init__(self, backend: StreamingBackend) -> None:
         self._backend = backend
-        self._check = check
         self._sequences = Sequences()
         self._closed = False
         self._opening = forks.Lock()
@@ -258,12 +254,7 @@ class ContextStream:
         with self._opening:
             opened = self._stream
             if opened is ended and not self._closed:
-                number = None
-                if ended is not None and ended.paused:
-                    number = ended.number
-                elif ended is not None:
-                    self._check()
-                opened = self._open(number)
+                opened = self._open(ended.number if ended and ended.paused else None)
         if self._closed or opened is None:
             self.close(wait=False)
             raise TransportError(STREAM_CLOSED)

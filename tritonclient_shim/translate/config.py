@@ -59,7 +59,7 @@ def _specs(tensors: Iterable[Any]) -> dict[str, TensorSpec]:
 
 
 def _readable(value: Any) -> Any:
-    """Return JSON of v1's message: newer types by number, 32-bit priorities, known enums."""
+    """Return JSON of v1's message: newer types by number, known enums."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
@@ -72,8 +72,6 @@ def _field(key: str, value: Any) -> Any:
         return value
     if key == "data_type" and type(value) is str and value in dtypes.NEWER:
         return dtypes.NEWER[value]
-    if key == "dynamic_batching":
-        return _narrow(_readable(value))
     if type(value) is str and value not in _enum_names().get(key, (value,)):
         return None  # newer than v1's enum: left out, as newer protobuf does by itself
     return _readable(value)
@@ -93,17 +91,3 @@ def _enum_names() -> dict[str, set[str]]:
             if field.enum_type is not None:
                 names.setdefault(field.name, set()).update(field.enum_type.values_by_name)
     return names
-
-
-def _narrow(batching: Mapping[str, Any]) -> dict[str, Any]:
-    """Return dynamic batching with 64-bit priorities cut to v1's 32, as v1's parser would."""
-    narrow = dict(batching)
-    for key in ("priority_levels", "default_priority_level"):
-        narrow[key] = _low_word(narrow.get(key, 0))
-    policies = narrow.get("priority_queue_policy", {})
-    narrow["priority_queue_policy"] = {str(_low_word(k)): v for k, v in policies.items()}
-    return narrow
-
-
-def _low_word(number: Any) -> int:
-    return int(number) & 0xFFFFFFFF

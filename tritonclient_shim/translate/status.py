@@ -8,7 +8,7 @@ repository calls, and the configuration, except the name, of a model without a r
 from __future__ import annotations
 
 import itertools
-from typing import Iterable, Sequence
+from typing import Iterable
 
 from tritonclient_shim.core.model import (
     BatchStatistics,
@@ -154,11 +154,13 @@ def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
     """
     rows: dict[int, pb.InferRequestStats] = {}
     if _unmerged(statistics):
-        counts = [batch.compute_infer.count for batch in statistics.batches]
-        successes = _shares(statistics.success.ns, counts)
-        queues = _shares(statistics.queue.ns, counts)
-        for batch, count, success, queue in zip(statistics.batches, counts, successes, queues):
-            rows[batch.batch_size] = _row(Duration(count, success), Duration(count, queue), batch)
+        for batch in statistics.batches:
+            count = batch.compute_infer.count
+            success, queue = (
+                Duration(count, whole.ns * count // statistics.success.count)
+                for whole in (statistics.success, statistics.queue)
+            )
+            rows[batch.batch_size] = _row(success, queue, batch)
     elif statistics.success.count:
         whole = BatchStatistics(
             _V2_BATCH, statistics.compute_input, statistics.compute_infer, statistics.compute_output
@@ -195,15 +197,6 @@ def _row(success: Duration, queue: Duration, batch: BatchStatistics) -> pb.Infer
         compute_infer=_duration(parts[1]),
         compute_output=_duration(parts[2]),
     )
-
-
-def _shares(total: int, counts: Sequence[int]) -> list[int]:
-    """Return integer shares of a total, in proportion to the counts, that add up to the total."""
-    shares, left, remaining = [], total, sum(counts)
-    for count in counts:
-        shares.append(left * count // remaining if remaining else 0)
-        left, remaining = left - shares[-1], remaining - count
-    return shares
 
 
 def _duration(duration: Duration) -> pb.StatDuration:
