@@ -12,7 +12,7 @@ import pytest
 from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
 from tests import left_behind, lost_server
 from tests.lost_server import watched
-from tritonclient_shim.settings import sources
+from tritonclient_shim import settings
 
 # Failed assertions in the modules beside the tests show their values, too.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
@@ -20,6 +20,7 @@ pytest.register_assert_rewrite(*(f"tests.{name}" for name in _FOLDERS))
 
 # Reach the servers, and hosts that must not exist, without a proxy.
 _DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), _DIRECTLY]))
 
 # Before Python 3.10 subprocess forks, and grpcio's handler in the child starts threads that abort
@@ -53,9 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def default_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin each test without settings, and without variables of the package or of proxies."""
     for name in list(os.environ):
-        if name.startswith("TRITON_SHIM_") or name in sources.PROXY_VARIABLES:
+        if name.startswith("TRITON_SHIM_") or name in _PROXIES:
             monkeypatch.delenv(name)
-    monkeypatch.setattr(sources, "_configured", {})
+    monkeypatch.setattr(settings, "_configured", {})
 
 
 StartTriton = Callable[..., TritonServer]

@@ -1,37 +1,36 @@
-"""Settings: what ``configure()`` and the environment say. The only reader of ``os.environ``.
+"""Settings: ``configure()``, else the environment, else the defaults. The only reader of
+``os.environ``.
 
-docs/settings.md describes each setting for users.
+docs/settings.md describes each setting for users. Also here: which proxy leads to a server, and
+the variables of notices and usage reports.
 """
 
 from __future__ import annotations
 
-from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError, of_connections
-from tritonclient_shim.settings.notices import (
-    REPORT_ENDINGS,
-    WARNING_MODES,
-    report_path,
-    report_problem,
-    warnings_mode,
-)
-from tritonclient_shim.settings.sources import (
-    EffectiveSetting,
-    Proxy,
-    configure,
-    current,
-    described,
-    gateway_variables,
-    proxy_for,
-    unknown_variables,
+import os
+import re
+from typing import Any, Iterable, Mapping, NamedTuple
+
+from tritonclient_shim.core import forks
+from tritonclient_shim.core.addresses import basic_authorization, parse_proxy
+from tritonclient_shim.settings.fields import (
+    DEFAULTS,
+    FIELDS,
+    Settings,
+    SettingsError,
+    of_connections,
+    read,
+    variable,
 )
 
 __all__ = [
     "DEFAULTS",
-    "REPORT_ENDINGS",
-    "WARNING_MODES",
-    "Proxy",
     "EffectiveSetting",
+    "Proxy",
+    "REPORT_ENDINGS",
     "Settings",
     "SettingsError",
+    "WARNING_MODES",
     "configure",
     "current",
     "described",
@@ -43,3 +42,256 @@ __all__ = [
     "unknown_variables",
     "warnings_mode",
 ]
+
+_VARIABLES = {name: variable(name) for name in FIELDS}
+#: How the variables of the gateway's options begin, which are no settings.
+_GATEWAY = "TRITON_SHIM_GATEWAY_"
+
+_lock = forks.Lock()
+#: What ``configure()`` has set. A value may be None: a time limit that is off.
+_configured: Mapping[str, Any] = {}
+
+
+class EffectiveSetting(NamedTuple):
+    """One setting as it applies now, for people to read.
+
+    ``value`` has no secrets in it; ``source`` is ``configure()``, ``environment`` or ``default``.
+    """
+
+    name: str
+    value: str
+    source: str
+    variable: str
+
+
+def configure(**changes: Any) -> Settings:
+    """Change settings for every context made from now on; contexts that exist keep theirs.
+
+    Parameters
+    ----------
+    **changes
+        Fields of :class:`Settings`, as Python values or in the text form of their variables.
+        None undoes what an earlier ``configure`` set.
+
+    Returns
+    -------
+    Settings
+        All settings as they are now.
+
+    Raises
+    ------
+    SettingsError
+        A value cannot be used, or contradicts another (a ValueError). Nothing is changed.
+    TypeError
+        There is no setting of that name.
+    """
+    global _configured
+    for name in changes:
+        if name not in FIELDS:
+            near = _nearest(name, FIELDS)
+            hint = f"did you mean {near}?" if near else f"there are: {', '.join(FIELDS)}."
+            raise TypeError(
+                f"configure() knows no setting {name!r}; {hint} "
+                "See tritonclient-shim guide settings"
+            )
+    try:
+        added = {
+            name: read(name, value, f"configure({name}=…)")
+            for name, value in changes.items()
+            if value is not None
+        }
+        with _lock:
+            kept = {name: value for name, value in _configured.items() if name not in changes}
+            settings = _combined({**kept, **added})
+            _configured = {**kept, **added}
+    except SettingsError as error:
+        raise error.with_traceback(None)  # noqa: B904 - without our frames
+    return settings
+
+
+def current() -> Settings:
+    """Return the settings for a context made now; SettingsError when a variable cannot be used."""
+    return _combined(_configured)
+
+
+def _texts() -> dict[str, str]:
+    """Return the text of each field whose variable is set and not empty."""
+    get = os.environ.get
+    return {name: text for name, known in _VARIABLES.items() if (text := get(known))}
+
+
+def _combined(configured: Mapping[str, Any]) -> Settings:
+    """Return these settings over the environment's; SettingsError if two contradict each other."""
+    texts = _texts()
+    if not configured and not texts:
+        return DEFAULTS
+    chosen = {
+        name: read(name, text, _VARIABLES[name])
+        for name, text in texts.items()
+        if name not in configured
+    }
+    settings = Settings(**chosen, **configured)
+    if (settings.client_key is None) is not (settings.client_certificate is None):
+        present, missing = "client_key", "client_certificate"
+        if settings.client_key is None:
+            present, missing = missing, present
+        raise SettingsError(
+            f"the setting {present} is given without {missing}; a client proves who it is with "
+            f"both. Give {missing} as well ({variable(missing)}), or remove {present}"
+        )
+    return settings
+
+
+def described() -> tuple[EffectiveSetting, ...]:
+    """Return a row for every setting as it applies now; raise SettingsError as :func:`current`."""
+    settings = current()
+    shown = {name: _shown(name, getattr(settings, name)) for name in FIELDS}
+    shown.update(warnings=warnings_mode(), report=report_path() or "none")
+    return tuple(
+        EffectiveSetting(name, value, _source(name), variable(name))
+        for name, value in shown.items()
+    )
+
+
+def _source(name: str) -> str:
+    if name in _configured:
+        return "configure()"
+    return "environment" if os.environ.get(variable(name)) else "default"
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == ():
+        return "none"
+    if name == "models":
+        return ", ".join(model for model, _ in value)
+    if name in ("http_headers", "grpc_metadata"):
+        return ", ".join(f"{key}: …" for key, _ in value)
+    if isinstance(value, tuple):
+        return ", ".join(f"{key}={item}" for key, item in value)
+    if name == "proxy" and "@" in value:
+        return f"http://…@{value.rpartition('@')[2]}"
+    if name == "plugin" and not isinstance(value, str):
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def unknown_variables() -> tuple[tuple[str, str], ...]:
+    """Return the ``TRITON_SHIM_`` variables that are no settings, and the nearest name of each."""
+    known = {*_VARIABLES.values(), "TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"}
+    strange = sorted(
+        name
+        for name in os.environ
+        if name.startswith("TRITON_SHIM_") and name not in known and not name.startswith(_GATEWAY)
+    )
+    return tuple((name, _nearest(name, known)) for name in strange)
+
+
+def gateway_variables() -> dict[str, str]:
+    """Return the variables of the gateway's options, by what follows their common beginning."""
+    size = len(_GATEWAY)
+    return {name[size:]: text for name, text in os.environ.items() if name.startswith(_GATEWAY)}
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # imported only for a misspelt name
+
+    return (*get_close_matches(name, sorted(known), 1), "")[0]
+
+
+# ----------------------------------------------------------------------------- proxies
+
+
+class Proxy(NamedTuple):
+    """An HTTP proxy; ``authorization`` is the value of its header, '' for none."""
+
+    host: str
+    port: int
+    authorization: str = ""
+
+
+def proxy_for(settings: Settings, host: str, secure: bool) -> Proxy | None:
+    """Return the proxy over HTTP on the way to ``host``; SettingsError for an unsupported kind.
+
+    The variables are those of v1, which was libcurl (docs/v1-behaviour.md §10.1): in lower case.
+    gRPC reads them by its own rules.
+    """
+    if settings.proxy == "off":
+        return None
+    if settings.proxy != "environment":
+        return _parsed_proxy(settings.proxy, "the setting proxy")
+    name = "https_proxy" if secure else "http_proxy"
+    for source in (name, "all_proxy"):
+        text = os.environ.get(source, "")
+        if text and not _excepted(host, os.environ.get("no_proxy", "")):
+            return _parsed_proxy(text, source)
+    return None
+
+
+def _excepted(host: str, exceptions: str) -> bool:
+    """True if ``no_proxy`` names the host, a domain above it, or everything."""
+    wanted = host.strip("[]").lower().rstrip(".")
+    for entry in re.split(r"[,\s]+", exceptions.lower()):
+        name = entry.strip("[]").strip(".")
+        if entry == "*" or (name and (wanted == name or wanted.endswith("." + name))):
+            return True
+    return False
+
+
+def _parsed_proxy(text: str, source: str) -> Proxy:
+    address = parse_proxy(text)
+    if address is None:
+        shown = re.sub(r"//[^@/]*@", "//…@", text)
+        raise SettingsError(
+            f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
+            "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
+        )
+    port = int(address.port or 1080)
+    return Proxy(address.host.strip("[]"), port, basic_authorization(address.user))
+
+
+# ----------------------------------------------------------------- notices and reports
+
+#: The values of ``TRITON_SHIM_WARNINGS`` and what each of them means.
+WARNING_MODES = {
+    "headline": "one notice per process (the default)",
+    "all": "a notice for every symbol and usage pattern, at every line that has it",
+    "error": "the notice is raised as an exception",
+    "off": "no notice",
+}
+
+#: The endings of a usage report's path: text and JSON.
+REPORT_ENDINGS = (".txt", ".json")
+
+
+def warnings_mode() -> str:
+    """``TRITON_SHIM_WARNINGS``, checked: one of :data:`WARNING_MODES`.
+
+    Raises SettingsError for anything else, naming what is allowed.
+    """
+    mode = os.environ.get("TRITON_SHIM_WARNINGS", "headline").strip().lower() or "headline"
+    if mode not in WARNING_MODES:
+        allowed = ", ".join(f"{name} ({meaning})" for name, meaning in WARNING_MODES.items())
+        raise SettingsError(f"TRITON_SHIM_WARNINGS is {mode!r}; expected one of: {allowed}")
+    return mode
+
+
+def report_path() -> str:
+    """Return ``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
+
+    ``{pid}`` in it stands for the process id. Raises SettingsError if its ending is not known.
+    """
+    path = os.environ.get("TRITON_SHIM_REPORT", "").strip()
+    problem = report_problem(path)
+    if problem:
+        raise SettingsError(f"TRITON_SHIM_REPORT is {path!r}; {problem}")
+    return path
+
+
+def report_problem(path: str) -> str:
+    """Return what is wrong with the ending of a report's path, and what was expected; or ''."""
+    ending = os.path.splitext(path)[1]
+    if not ending or ending.lower() in REPORT_ENDINGS:
+        return ""
+    return f"no report is written as {ending}; expected {', '.join(REPORT_ENDINGS)} or no ending"
