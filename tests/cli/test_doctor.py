@@ -244,16 +244,6 @@ def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: st
     assert next(iter(doctor.versions())).level == level
 
 
-def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For an old Python the doctor advises another environment, because pip cannot help."""
-    monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
-    finding = next(iter(doctor.versions()))
-    assert finding == (
-        "WRONG",
-        "Python 3.7.9 is too old: >=3.8 is needed; install into an environment of a newer Python",
-    )
-
-
 def test_healthy_installation(tmp_path: Path) -> None:
     """A healthy installation without a server has exit status 0, versions and settings."""
     done = shim(tmp_path, "doctor")
@@ -318,4 +308,4 @@ def test_ranges_are_those_of_the_readme() -> None:
     assert [row[3].strip() for row in rows] == ["2.40", "2.73"]
     assert (triton.least, triton.untested) == (">=2.40", "<2.74")
     assert [row[2].strip() for row in rows] == ["3.8", "3.14"]
-    assert (python.least, python.untested) == (">=3.8", "<3.15")
+    assert python.untested == "<3.15"  # no part of the package is read by a Python before 3.8

@@ -253,27 +253,6 @@ def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
     assert len(noticed(loud.stderr)) == {"headline": 1, "all": 3}[mode]
 
 
-def test_filters_that_change_are_seen(tmp_path: Path) -> None:
-    """In mode ``all`` a reported line is reported again inside ``catch_warnings``."""
-    text = (
-        "import warnings\n"
-        "from tensorrtserver.api import *\n"
-        "def use():\n"
-        "    ProtocolType.from_str('http')\n"
-        "use()\n"
-        "use()\n"
-        "for _ in range(2):\n"
-        "    with warnings.catch_warnings(record=True) as caught:\n"
-        "        warnings.simplefilter('always')\n"
-        "        use()\n"
-        "        use()\n"
-        "    print(len(caught))\n"
-    )
-    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert len(noticed(done.stderr)) == 1
-    assert done.stdout == "2\n2\n"
-
-
 def test_no_filter_at_all(tmp_path: Path) -> None:
     """If the program has removed every filter, Python shows all notices at their own places."""
     text = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.usage import formats
+from tritonclient_shim.usage import report
 from tritonclient_shim.usage.rows import UsageRow, summary
 
 ROWS = [
@@ -17,7 +17,7 @@ ROWS = [
 
 def test_plain_text_is_grouped_by_id() -> None:
     """The report has each symbol once, in the order of ids, with all its places."""
-    lines = formats.text(ROWS).splitlines()
+    lines = report.text(ROWS).splitlines()
     assert [line[:5] for line in lines if line.startswith("TS")] == ["TS050", "TS051"]
     start = lines.index("TS051  tensorrtserver.api.InferContext.run  (1002 calls at 2 places)")
     assert lines[start + 3 : start + 5] == ["       b.py:7  2 times", "       a.py:4  1000 times"]
@@ -25,7 +25,7 @@ def test_plain_text_is_grouped_by_id() -> None:
 
 def test_totals_of_what_was_not_run() -> None:
     """A report of ``scan`` has places and no calls."""
-    lines = formats.text([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
+    lines = report.text([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
     assert "TS051  tensorrtserver.api.InferContext.run  (1 place)" in lines
     assert "       a.py:4" in lines
 

@@ -44,7 +44,7 @@ class _Requirement(NamedTuple):
 _CLIENTS = ("tritonclient.grpc", "tritonclient.http")
 #: Dependencies come before what needs them: the first import that fails makes later ones fail.
 REQUIRED = {
-    "Python": _Requirement(">=3.8", (), untested="<3.15"),
+    "Python": _Requirement("", (), untested="<3.15"),
     "packaging": _Requirement("", ("packaging.version",)),
     "deprecation": _Requirement(">=2", ("deprecation",)),
     "future": _Requirement("", ("future.utils",)),
@@ -192,8 +192,6 @@ def _judged(name: str, version: str) -> Finding:
     text = (
         f"{name} {version} is too old: {least} is needed" if version else f"{name} is not installed"
     )
-    if name == "Python":
-        return Finding(WRONG, f"{text}; install into an environment of a newer Python")
     return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", f"{name}{extras}{least}")))
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Sequence
 
 from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.usage import formats
+from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
@@ -165,11 +165,11 @@ def _lines(data: bytes) -> list[str]:
 
 
 def _render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
-    """Return the report in one of the formats."""
+    """Return the report in one of the report."""
     uses = [use for file in files for use in file.uses]
     summary = _summary(files, failures)
     if format == "json":
-        return formats.dumped(
+        return usage_report.dumped(
             {
                 "title": "Migration from the legacy API",
                 "summary": summary,

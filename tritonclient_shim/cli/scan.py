@@ -18,11 +18,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.usage import formats
+from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
-    known = Baseline(arguments.baseline) if arguments.baseline else None
+    known = _read_baseline(arguments.baseline) if arguments.baseline else None
     paths = list(chosen(arguments))
     candidates = Candidates()
     try:
@@ -118,8 +118,8 @@ def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
     except KeyboardInterrupt:
         report.interrupted = True
         report.notes.append(f"interrupted: {len(report.read)} of {len(paths)} files were read")
-    if known:
-        rows = [row for row in report.rows if not known.take(row)]
+    if known is not None:
+        rows = _new(report.rows, arguments.baseline, known)
         report.known, report.rows = len(report.rows) - len(rows), rows
     if not paths:
         report.notes.append(_NO_FILE)
@@ -165,14 +165,14 @@ def _is_ignored(row: UsageRow) -> bool:
 
 
 def _render(report: ScanReport, format: str) -> str:
-    """Return the report in one of the formats."""
+    """Return the report in one of the usage_report."""
     if format == "json":
-        document = formats.json_document(report.rows)
+        document = usage_report.json_document(report.rows)
         document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
         document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
-        return formats.dumped(document)
+        return usage_report.dumped(document)
     if format == "sarif":
-        return formats.dumped(formats.sarif_document(report.rows, report.unreadable))
+        return usage_report.dumped(usage_report.sarif_document(report.rows, report.unreadable))
     return _text(report)
 
 
@@ -181,7 +181,7 @@ def _text(report: ScanReport) -> str:
     lines = [line for row in report.rows for line in _lines(row)]
     lines += ["", *_totals(report.rows), ""] if lines else []
     lines.append(report.sentences)
-    return "\n".join([*lines, *formats.next_step(report.rows), ""])
+    return "\n".join([*lines, *usage_report.next_step(report.rows), ""])
 
 
 def _lines(row: UsageRow) -> list[str]:
@@ -217,30 +217,35 @@ class KnownUse(NamedTuple):
     line: str
 
 
-class Baseline:
-    """A file of known uses, which are not reported again, and how often each is known."""
+def _read_baseline(path: str) -> Counter[KnownUse]:
+    """Return how often each use is known; raise Refused if the file is no baseline."""
+    remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        if document["version"] != _BASELINE_VERSION:
+            raise ValueError(document["version"])
+        uses = document["uses"]
+        return Counter({KnownUse(u["file"], u["id"], u["line"]): index(u["count"]) for u in uses})
+    except OSError as error:
+        text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
+        raise Refused(text) from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Refused(
+            f"{path} is no baseline; expected version {_BASELINE_VERSION}, and uses with "
+            f"file, id, line and count; {remedy}"
+        ) from error
 
-    def __init__(self, path: str) -> None:
-        """Read the file; raise Refused if it is no baseline."""
-        self._path = path
-        remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
-        try:
-            with open(path, encoding="utf-8") as file:
-                self._known = _counted(json.load(file))
-        except OSError as error:
-            text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
-            raise Refused(text) from error
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise Refused(
-                f"{path} is no baseline; expected version {_BASELINE_VERSION}, and uses with "
-                f"file, id, line and count; {remedy}"
-            ) from error
 
-    def take(self, row: UsageRow) -> bool:
-        """True if the use is known. A second equal use must be known, too."""
-        use = _known(self._path, row)
-        self._known[use] -= 1
-        return self._known[use] >= 0
+def _new(rows: list[UsageRow], path: str, known: Counter[KnownUse]) -> list[UsageRow]:
+    """Return the uses that are not known. A second equal use must be known, too."""
+    new = []
+    for row in rows:
+        use = _known(path, row)
+        known[use] -= 1
+        if known[use] < 0:
+            new.append(row)
+    return new
 
 
 def _write_baseline(path: str, rows: list[UsageRow]) -> None:
@@ -255,16 +260,6 @@ def _write_baseline(path: str, rows: list[UsageRow]) -> None:
             f"the baseline {path} cannot be written: {error.strerror}; name a file in a folder "
             "that exists and can be written to"
         ) from error
-
-
-def _counted(document: Any) -> Counter[KnownUse]:
-    """Return how often the document has each use; raise ValueError, TypeError or KeyError."""
-    if document["version"] != _BASELINE_VERSION:
-        raise ValueError(document["version"])
-    uses = document["uses"]
-    return Counter(
-        {KnownUse(use["file"], use["id"], use["line"]): index(use["count"]) for use in uses}
-    )
 
 
 def _known(path: str, row: UsageRow) -> KnownUse:

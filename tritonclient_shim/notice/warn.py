@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Iterator
 
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
@@ -57,37 +57,6 @@ def without_syntax_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         yield
-
-
-class Once:
-    """Issues the notice of an id at a line, and skips this where Python would not show it again."""
-
-    def __init__(self) -> None:
-        self._done: set[tuple[str, CodeType, int]] = set()
-        self._filters: object = None
-        self._copy: list[object] = []
-
-    def issue(self, id: str, frame: FrameType) -> None:
-        """Issue the notice of ``id`` at the frame's line, unless Python has shown it there."""
-        key = (id, frame.f_code, frame.f_lineno)
-        if key in self._done and self._same_filters():
-            return
-        notice = notice_of(id)
-        issue(notice, frame)
-        self._remember(key, (str(notice), type(notice), frame.f_lineno), frame)
-
-    def _same_filters(self) -> bool:
-        return self._filters is warnings.filters and self._copy == warnings.filters
-
-    def _remember(
-        self, key: tuple[str, CodeType, int], shown: tuple[str, type, int], frame: FrameType
-    ) -> None:
-        if not self._same_filters():
-            self._done.clear()
-            self._filters, self._copy = warnings.filters, list(warnings.filters)
-        # Python keeps the key of what it will not show again; `always` leaves none.
-        if frame.f_globals["__warningregistry__"].get(shown):
-            self._done.add(key)
 
 
 def _hidden_by_default(module: str, line: int) -> bool:

@@ -31,7 +31,6 @@ class _NoticeState:
     def __init__(self) -> None:
         self.mode: str | None = None
         self.headline_given = False
-        self.once = warn.Once()
 
 
 _state = _NoticeState()
@@ -81,7 +80,7 @@ def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> No
 
 def _all(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     for id in ids:
-        state.once.issue(id, frame)
+        warn.issue(warn.notice_of(id), frame)
 
 
 def _error(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
