@@ -165,7 +165,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def _render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
-    """Return the report in one of the report."""
+    """Return the report in one of the formats."""
     uses = [use for file in files for use in file.uses]
     summary = _summary(files, failures)
     if format == "json":

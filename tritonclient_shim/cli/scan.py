@@ -165,7 +165,7 @@ def _is_ignored(row: UsageRow) -> bool:
 
 
 def _render(report: ScanReport, format: str) -> str:
-    """Return the report in one of the usage_report."""
+    """Return the report in one of the formats."""
     if format == "json":
         document = usage_report.json_document(report.rows)
         document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
