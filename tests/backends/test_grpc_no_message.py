@@ -65,9 +65,3 @@ def test_inference(url: str) -> None:
     outcome = outcomes.get(timeout=20)
     assert type(outcome) is UnreadableReply
     assert "it has no message; expected one" in str(outcome)
-
-
-def test_configurations(url: str) -> None:
-    """Several configurations requested at once raise no exception of Python's."""
-    with pytest.raises(UnreadableReply):
-        open_backend(Endpoint("grpc", url)).model_configs(["m", "n"])

@@ -69,13 +69,6 @@ def test_stream_has_no_time_limit(triton: Any) -> None:
         assert number(context.run(fp32(2), ONE)) == 2
 
 
-def test_pipelined_calls(url: str, protocol: int) -> None:
-    """Calls that one operation sends together, as for a status, work with metadata and limits."""
-    configure(network_timeout=50, grpc_metadata={"x": "y"}, http_headers={"X": "y"})
-    with ServerStatusContext(url, protocol) as context:
-        assert "simple" in context.get_server_status().model_status
-
-
 def test_timeout_is_of_the_unwrapped_client_too(url: str, protocol: int) -> None:
     """The client behind a context has the context's time limit."""
     configure(network_timeout=0.3)

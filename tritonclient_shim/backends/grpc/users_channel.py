@@ -38,14 +38,10 @@ class CallOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a call that starts now."""
-        timeout = None if self.deadline is None else self.deadline - time.monotonic()
-        return {
-            "timeout": timeout,
-            "metadata": self.metadata,
-            "credentials": self.credentials,
-            "wait_for_ready": self.wait_for_ready,
-            "compression": self.compression,
-        }
+        arguments = dict(vars(self))
+        deadline = arguments.pop("deadline")
+        arguments["timeout"] = None if deadline is None else deadline - time.monotonic()
+        return arguments
 
 
 class ChannelConnection:

@@ -65,9 +65,8 @@ class InProcessBackend(StreamingBackend):
     unload = _asked(InProcessServer.unload)
     infer = _asked(InProcessServer.infer)
     register_system = _asked(lambda server, *region: server.regions.register(*region))
-    register_cuda = _asked(lambda server, name, *region: server.regions.refuse_cuda(name))
-    unregister = _asked(lambda server, name: server.regions.unregister(name))
-    unregister_all = _asked(lambda server: server.regions.unregister_all())
+    register_cuda = _asked(lambda server, *region: server.regions.refuse_cuda(*region))
+    unregister = unregister_all = _asked(lambda server, *name: server.regions.unregister(*name))
     shm_status = _asked(lambda server: server.regions.status())
 
     def known_server(self) -> KnownServer:

@@ -62,18 +62,15 @@ class Regions:
             raise ServerError(text, "INVALID_ARGUMENT")
         self._known[name] = RegisteredRegion(name, byte_size, key, offset), memory
 
-    def refuse_cuda(self, name: str) -> None:
-        """There is no GPU here."""
+    def refuse_cuda(self, name: str, *_: Any) -> None:
+        """Raise ServerError: there is no GPU here."""
         text = f"failed to register CUDA shared memory region '{name}': no CUDA in this server"
         raise ServerError(text, "INVALID_ARGUMENT")
 
-    def unregister(self, name: str) -> None:
-        """Forget a region; unknown names succeed."""
-        self._known.pop(name, None)
-
-    def unregister_all(self) -> None:
-        """Forget every region."""
-        self._known.clear()
+    def unregister(self, *names: str) -> None:
+        """Forget some regions, without names all. Unknown names succeed."""
+        for name in names or [*self._known]:
+            self._known.pop(name, None)
 
     def status(self) -> tuple[RegisteredRegion, ...]:
         """Return all regions."""
