@@ -21,6 +21,7 @@ from tests.server.infer_cases import (
     add_sub,
     fp32,
     number,
+    wait_for,
 )
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
@@ -90,6 +91,33 @@ def test_a_failed_connection_says_where_to_look(relay: Relay, connect: Any, prot
         assert str(error) == f"[ 0] {error.message()}"
         assert error.debug_details() == advice
         assert getattr(error, "__notes__", [advice]) == [advice]
+
+
+def test_lost_during_async_run(relay: Relay, connect: Any, protocol: int) -> None:
+    """Each lost request calls its callback, and the fetch raises the error, in either style."""
+    # docs/v1-behaviour.md §5: v1's outstanding callbacks never came
+    context, done = connect("slow"), Completions()
+    context.run(fp32(0), ONE)
+    before = relay.sent
+    relay.replies.clear()
+    for _ in range(3):
+        context.async_run(done, fp32(0), ONE)
+    old = context.async_run(fp32(0), ONE)
+    wait_for(lambda: relay.sent > before)
+    relay.shut()
+    for request_id in (*done.wait(3), old):
+        with lost(protocol):
+            context.get_async_run_results(request_id, True)
+
+
+def test_refused_async_run(relay: Relay, connect: Any, protocol: int) -> None:
+    """A request that cannot be sent is an error of async_run or of its fetch."""
+    # docs/v1-behaviour.md §5
+    context, done = connect("simple"), Completions()
+    relay.shut()
+    with lost(protocol):
+        context.async_run(done, add_sub(), BOTH)
+        context.get_async_run_results(*done.wait())
 
 
 def test_server_is_back_after_failures(relay: Relay, connect: Any, protocol: int) -> None:
