@@ -12,7 +12,6 @@ FUNCTION_LINES = 40  # without its docstring
 OWN = (*PACKAGES, "testbed", "demo", "benchmarks")
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
-BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
 
 
 def functions() -> Iterator[tuple[str, Function]]:
@@ -31,21 +30,6 @@ def length(function: Function) -> int:
 
 def _lines(node: ast.stmt) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
-def depth(node: ast.AST) -> int:
-    """Return the depth of nested blocks. An ``elif`` is no deeper than its ``if``."""
-    return max((depth(child) + _adds_level(node, child) for child in _children(node)), default=0)
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)  # counted on their own
-    return [child for child in ast.iter_child_nodes(node) if not isinstance(child, inner)]
-
-
-def _adds_level(node: ast.AST, child: ast.AST) -> bool:
-    is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
-    return isinstance(child, BLOCKS) and not is_elif
 
 
 def test_files_are_short() -> None:

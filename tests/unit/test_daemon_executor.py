@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 from queue import SimpleQueue
@@ -145,16 +144,6 @@ def test_shutdown_ends_idle_threads() -> None:
     executor.shutdown()
     idle.join(PATIENCE)
     assert not idle.is_alive()
-
-
-def test_an_event_loop_can_have_it() -> None:
-    """An event loop accepts it as an executor."""
-    executor = DaemonExecutor(2, "test")
-
-    async def ask() -> object:
-        return await asyncio.get_running_loop().run_in_executor(executor, divmod, 7, 3)
-
-    assert asyncio.run(ask()) == (2, 1)
 
 
 def test_within() -> None:

@@ -141,7 +141,6 @@ def test_retired_profile_messages() -> None:
 
 def test_a_missing_model_gets_an_entry() -> None:
     """Reading model_status[name] creates it, as map fields always did; `in` does not."""
-    # Reading model_status[name] creates it, as in map fields; `in` does not.
     status = server_status_pb2.ServerStatus()
     assert "absent" not in status.model_status
     assert status.model_status["absent"].config.max_batch_size == 0
@@ -178,7 +177,6 @@ def test_json_form() -> None:
 
 def test_every_class_pickles_under_its_v1_module() -> None:
     """Each class, nested ones too, names its facade module, and pickle finds it there."""
-    # Each class, also a nested class, names its facade module, and pickle finds it there.
     classes = list(message_classes())
     assert len(classes) == 74
     for result in classes:
@@ -214,7 +212,6 @@ def test_a_pickle_loads_in_a_fresh_process() -> None:
 
 def test_wire_form() -> None:
     """Regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
-    # Regions are in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status.
     region = server_status_pb2.SharedMemoryRegion(name="r")
     status = server_status_pb2.SharedMemoryStatus(shared_memory_region=[region])
     assert status.SerializeToString() == b"\x12\x03\x0a\x01r"
