@@ -33,6 +33,7 @@ class Relay:
         self.replies.set()
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
+        self._cuts = 0
         self._awaited: tuple[bytes, Callable[[], None]] | None = None
         self._place = place
         self.open()
@@ -77,6 +78,7 @@ class Relay:
 
     def cut(self) -> None:
         """End every connection; new ones are let through."""
+        self._cuts += 1
         while self._sockets:
             item = self._sockets.pop()
             with suppress(OSError):
@@ -88,9 +90,10 @@ class Relay:
             while True:
                 client = listener.accept()[0]
                 self.connections += 1
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+                accepted = (client, listener, self._cuts)
+                threading.Thread(target=self._serve, args=accepted, daemon=True).start()
 
-    def _serve(self, client: Any) -> None:
+    def _serve(self, client: Any, listener: socket.socket, cuts: int) -> None:
         target = self._target
         try:
             if self._context is not None:
@@ -103,6 +106,10 @@ class Relay:
             client.close()
             return
         self._sockets += [client, server]
+        if cuts != self._cuts or listener.fileno() == -1:  # cut while this connection was made
+            client.close()
+            server.close()
+            return
         threading.Thread(target=self._pass, args=(server, client, "received"), daemon=True).start()
         self._pass(client, server, "sent")
 
