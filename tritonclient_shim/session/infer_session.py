@@ -21,6 +21,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import Endpoint, ModelProfile, V1Reply, V1Request
+from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
@@ -279,10 +280,12 @@ class InferSession(ServerSession):
 
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
-        succeeded = not isinstance(outcome, BackendError)
-        if succeeded and self.endpoint.rules.counts_on_completion:
-            self.stat.add(sent.inference, None)
-        self._requests.complete(sent.answered(outcome))
+        answer = sent.answered(outcome)
+        if self.endpoint.rules.counts_on_completion:
+            answer = sent.answered(outcome_of(answer.checked))
+            if not isinstance(answer.outcome, BackendError):
+                self.stat.add(sent.inference, None)
+        self._requests.complete(answer)
 
     def _reply(self, inference: Inference, answer: Answer, counts: bool = True) -> V1Reply:
         """Return the reply; count its request if ``counts``."""

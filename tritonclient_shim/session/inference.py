@@ -217,6 +217,12 @@ class Answered(NamedTuple):
             return False
         return to_v1.fits(self.sent.profile, self.outcome)
 
+    def checked(self) -> Outcome:
+        """Return the outcome, or how v1's server would have refused it; asks nobody."""
+        if isinstance(self.outcome, BackendError):
+            return self.outcome
+        return to_v1.refusal(self.sent.profile, self.sent.request, self.outcome) or self.outcome
+
     def reply(self, again: Send) -> V1Reply:
         """Return the reply. Raises InferenceServerException when the request was refused.
 

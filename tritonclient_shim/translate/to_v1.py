@@ -82,6 +82,18 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
     return True
 
 
+def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerError | None:
+    """Return how v1's server would have refused a v2 reply, before anyone asks for its results."""
+    tensors = {tensor.name: tensor for tensor in reply.outputs}
+    try:
+        for item in request.outputs:
+            if item.name in tensors:
+                _checked(profile, request, item, tensors[item.name])
+    except ServerError as error:
+        return error
+    return None
+
+
 def _checked(
     profile: ModelProfile, request: V1Request, item: V1Output, tensor: TensorOut
 ) -> tuple[TensorSpec, tuple[int, ...] | None]:
