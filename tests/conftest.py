@@ -101,3 +101,14 @@ def pytriton() -> Iterator[PyTritonServer]:
     """Start a server of PyTriton; see ``testbed/_pytriton_functions.py`` for its functions."""
     with PyTritonServer.start() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Any:
+    """Return the environment of NVIDIA's client. Create it if it does not exist."""
+    from tests.gateway.oracle import NoOracle, prepare
+
+    try:
+        return prepare()
+    except NoOracle as reason:
+        pytest.skip(str(reason))

@@ -10,22 +10,12 @@ import pytest
 from tensorrtserver.api import InferenceServerException, ModelControlContext, ProtocolType
 from testbed import TritonServer  # noqa: E402
 from tests.equivalence import sides
-from tests.gateway import oracle as genuine_environment
 from tests.gateway.gateway_process import Gateway
 
 #: Files whose scenarios load and unload models: they have a server of their own.
 MARKING = ("loading",)
 
 Observe = Callable[[str, str], Any]
-
-
-@pytest.fixture(scope="session")
-def oracle() -> Any:
-    """Return the environment of NVIDIA's client. Create it if it does not exist."""
-    try:
-        return genuine_environment.prepare()
-    except genuine_environment.NoOracle as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="session")

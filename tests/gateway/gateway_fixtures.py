@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Iterator
 
 import pytest
 
 from testbed import TritonServer
 from tests.gateway import gateway_process
-from tests.gateway import oracle as genuine
 from tests.gateway.gateway_process import Gateway, StartGateway
 
 MODELS = (
@@ -53,12 +52,3 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     environment = dict(gateway_process.SURROUNDINGS["env"])
     monkeypatch.setitem(gateway_process.SURROUNDINGS, "env", environment)
     return environment
-
-
-@pytest.fixture(scope="session")
-def oracle() -> Any:
-    """Return the environment of NVIDIA's own client, made now if it is missing."""
-    try:
-        return genuine.prepare()
-    except genuine.NoOracle as reason:
-        pytest.skip(str(reason))

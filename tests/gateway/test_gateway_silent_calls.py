@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -9,7 +10,15 @@ import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Client, Gateway, StartGateway, Talk, code_of, until
+from tests.gateway.gateway_process import (
+    PATIENCE,
+    Client,
+    Gateway,
+    StartGateway,
+    Talk,
+    code_of,
+    until,
+)
 from tests.gateway.grpc_requests import health, simple, slow
 from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
@@ -17,11 +26,12 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
+SETTINGS, PING = b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
 
 
-def silent_calls(stack: ExitStack, gateway: Gateway, rpc: str, count: int) -> list[Talk]:
+def silent_calls(stack: ExitStack, address: str, rpc: str, count: int) -> list[Talk]:
     """Open calls that send nothing, on a new connection."""
-    client = stack.enter_context(Client(gateway.grpc))
+    client = stack.enter_context(Client(address))
     calls = [client.talk(rpc) for _ in range(count)]
     for call in calls:
         stack.callback(call.cancel)
@@ -50,7 +60,7 @@ def test_silent_calls_stop_nothing(
     """Calls without a request hold neither slots nor threads: other calls are answered."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
     with ExitStack() as stack:
-        silent_calls(stack, gateway, rpc, MANY)
+        silent_calls(stack, gateway.grpc, rpc, MANY)
         assert is_serving(gateway)
         assert [reply.meta_data.id for reply in gateway.stream([simple(1), simple(2)])] == [1, 2]
         assert gateway.figure("Threads") < MANY
@@ -74,7 +84,7 @@ def test_calls_are_bounded(behind: TritonServer, start_gateway: StartGateway) ->
     """gRPC refuses more than 16 calls for each of --max-in-flight, until a call ends."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "1")
     with ExitStack() as stack:
-        calls = silent_calls(stack, gateway, "StreamInfer", 16)
+        calls = silent_calls(stack, gateway.grpc, "StreamInfer", 16)
         assert all(map(answered, calls))
         with pytest.raises(grpc.RpcError) as caught:
             gateway.call("Health", health())
@@ -92,11 +102,23 @@ def has_room(gateway: Gateway) -> bool:
         return False
 
 
+def test_too_many_pings_end_a_connection(gateway: Gateway) -> None:
+    """A client that sends pings all the time gets GOAWAY, and other clients are answered."""
+    host, _, port = gateway.grpc.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as client:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS + 20 * PING)
+        received = b""
+        while more := client.recv(4096):
+            received += more
+    assert b"too_many_pings" in received
+    assert is_serving(gateway)
+
+
 def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
     """512 idle streams need no thread each, and other calls are answered."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     with ExitStack() as stack:
-        groups = [silent_calls(stack, gateway, "StreamInfer", 64) for _ in range(8)]
+        groups = [silent_calls(stack, gateway.grpc, "StreamInfer", 64) for _ in range(8)]
         assert all(answered(talk) for group in groups for talk in group)
         assert is_serving(gateway)
         until(lambda: gateway.figure("Threads") < 128)
