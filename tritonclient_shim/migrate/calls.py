@@ -51,7 +51,6 @@ _RESULTS = {
     ),
 }
 _PROTOCOL = f"{API}.ProtocolType"
-_LATER = frozenset({"run_in_executor"})  # after another argument
 
 
 def new_instances(value: Value, call: ast.Call | None = None) -> Values:
@@ -102,8 +101,6 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if name == "builtins.super":
         owner = evaluator.scopes.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
-    if name == "builtins.getattr":
-        return _getattr(call, evaluator)
     arguments = [evaluator.of(argument) for argument in call.args]
     if last in _CONTAINERS:
         given = (item for item in union(arguments[:1]) if isinstance(item, Items))
@@ -121,20 +118,11 @@ def same(call: ast.Call, evaluator: Evaluator) -> Values:
     return evaluator.of(call.args[0]) if call.args and is_same else UNKNOWN
 
 
-def _getattr(call: ast.Call, evaluator: Evaluator) -> Values:
-    if len(call.args) < 2 or not isinstance(call.args[1], ast.Constant):
-        return UNKNOWN
-    name = str(call.args[1].value)
-    return union(evaluator.member(argument, name) for argument in evaluator.of(call.args[0]))
-
-
 def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
     """Yield the functions that a call calls or hands over, each with the arguments that it gets."""
     named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     positional = _given(call.args, evaluator)
     yield call.func, positional, named
-    if last_name(call.func) in _LATER and len(call.args) > 1:
-        yield call.args[1], positional[2:], named
     if call.args and _hands_over(call, evaluator):
         mapped = last_name(call.func) in ("map", "imap")
         yield call.args[0], [element(x) if mapped else x for x in positional[1:]], named

@@ -63,8 +63,6 @@ class Evaluator:
             for call in self.scopes.calls:
                 for target, positional, named in calls.targets(call, self):
                     self._pass(target, positional, named)
-            for decorator, function in self.scopes.decorated:
-                self._pass(decorator, [frozenset({LocalFunction(function)})], {})
             if self._known == self._before and passed == self._passed:
                 break
 
@@ -292,8 +290,6 @@ def decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
 
 
 def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
-    if any(isinstance(part, ast.Starred) for part in node.elts):
-        return items([union(map(evaluator.of, node.elts))])
     return items(map(evaluator.of, node.elts), range(len(node.elts)))
 
 
@@ -310,11 +306,6 @@ def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
     return element(values, key.value if isinstance(key, ast.Constant) else None)
 
 
-def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:
-    both = evaluator.of(node.left) | evaluator.of(node.right)
-    return items([element(both)]) if any(isinstance(item, Items) for item in both) else UNKNOWN
-
-
 def _comprehension(node: Any, evaluator: Evaluator) -> Values:
     return items([evaluator.of(getattr(node, "elt", None) or node.value)])
 
@@ -324,10 +315,8 @@ _RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
     **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
     **dict.fromkeys((ast.NamedExpr, ast.Await), lambda node, evaluator: evaluator.of(node.value)),
-    ast.Starred: lambda node, evaluator: element(evaluator.of(node.value)),
     ast.Dict: _dict,
     ast.Subscript: _subscript,
-    ast.BinOp: _operation,
     ast.BoolOp: lambda node, evaluator: union(map(evaluator.of, node.values)),
     ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
     ast.Constant: lambda node, evaluator: frozenset({LITERAL}),

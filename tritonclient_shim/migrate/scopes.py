@@ -21,8 +21,8 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
 #: Methods that put their last argument into a container, or the elements of that argument.
-_FILLING = frozenset({"append", "appendleft", "add", "insert", "put"})
-_ALL_FILLED = frozenset({"extend", "update"})
+FILLING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
+ALL_FILLED = frozenset({"extend", "update"})
 
 
 class Kind(Enum):
@@ -60,7 +60,6 @@ class Scope:
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     global_names: set[str] = field(default_factory=set)
-    nonlocal_names: set[str] = field(default_factory=set)
     returned: list[ast.expr] = field(default_factory=list)
     yielded: list[ast.expr] = field(default_factory=list)
 
@@ -116,7 +115,6 @@ class Scopes(ast.NodeVisitor):
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
         self.calls: list[ast.Call] = []
-        self.decorated: list[tuple[ast.expr, Node]] = []  # decorator and its function
         self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
         self._imports = imports
         self._scope, self._order = self.module, 0.0
@@ -180,14 +178,6 @@ class Scopes(ast.NodeVisitor):
 
     # --- bindings
 
-    def _bind(self, name: str, binding: Binding) -> None:
-        scope = self._scope
-        if name in scope.nonlocal_names and scope.parent:
-            self._later.append((scope.parent, name, binding))
-            return
-        owner = scope.module if name in scope.global_names else scope
-        owner.bindings.setdefault(name, []).append(binding)
-
     def _assign(
         self,
         target: ast.AST | str,
@@ -197,10 +187,10 @@ class Scopes(ast.NodeVisitor):
     ) -> None:
         """Bind a target or a name. Its statement sees the binding only if ``late`` is 0."""
         binding = Binding(definition, self._place, self._place.order + late, adds)
-        if isinstance(target, str):
-            self._bind(target, binding)
-        elif isinstance(target, ast.Name):
-            self._bind(target.id, binding)
+        if isinstance(target, (str, ast.Name)):
+            name = target if isinstance(target, str) else target.id
+            owner = self._scope.module if name in self._scope.global_names else self._scope
+            owner.bindings.setdefault(name, []).append(binding)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
                 steps = (*definition.steps, number)
@@ -279,17 +269,14 @@ class Scopes(ast.NodeVisitor):
     def visit_Global(self, node: ast.Global) -> None:
         self._scope.global_names.update(node.names)
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
-        self._scope.nonlocal_names.update(node.names)
-
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.append(node)
         self.generic_visit(node)
         method = node.func
         if isinstance(method, ast.Attribute) and node.args:
-            if method.attr in _FILLING:
+            if method.attr in FILLING:
                 self._fill(method.value, Definition(Kind.VALUE, node.args[-1]))
-            elif method.attr in _ALL_FILLED:
+            elif method.attr in ALL_FILLED:
                 self._fill(method.value, Definition(Kind.VALUE, node.args[-1]), wraps=0)
 
     # --- scopes
@@ -298,7 +285,6 @@ class Scopes(ast.NodeVisitor):
         self._each([*node.decorator_list, node.returns])
         self._assign(node.name, Definition(Kind.DEFINED, node))
         self._function(node, node.body)
-        self.decorated += ((item, node) for item in node.decorator_list)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

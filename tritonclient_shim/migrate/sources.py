@@ -9,7 +9,7 @@ import os
 import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator
 
 from tritonclient_shim.migrate.notebooks import python_of
 from tritonclient_shim.migrate.old_python import NAME, python_2, restored, rewritten
@@ -112,19 +112,6 @@ def not_too_deep(path: str) -> Iterator[None]:
             f"{path}: it is nested too deeply to be read; expected what Python's recursion limit "
             "allows; leave it out with --exclude"
         ) from error
-
-
-def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
-    """Parse the Python of all cells of a notebook, or of a file as the only one."""
-    lines: list[str] = []
-    firsts: list[int] = []
-    for cell in cells:
-        firsts.append(len(lines) + 1)
-        lines += cell.split("\n")
-    if len(cells) == 1:
-        return _parsed(path, cells[0])
-    numbers = tuple(range(1, len(cells) + 1))
-    return _parsed(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=numbers)
 
 
 def _reason(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Iterator
 from tritonclient_shim.migrate.calls import is_class
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import spelt
+from tritonclient_shim.migrate.scopes import ALL_FILLED, FILLING, last_name, spelt
 from tritonclient_shim.migrate.values import (
     HANDLE,
     REQUEST,
@@ -38,11 +38,6 @@ _HARMLESS = frozenset(
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr", "id")
-)
-#: Methods that put something into a container.
-_FILLING = frozenset(
-    ("append", "appendleft", "add", "insert", "setdefault", "put", "put_nowait", "extend")
-    + ("update",)
 )
 _CARRYING = (
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield, ast.Tuple, ast.List),
@@ -192,16 +187,10 @@ class Flows:
         shared = any(
             str(getattr(value, "name", "")).startswith("tensorrtserver.") for value in values
         ) and not any(is_class(str(getattr(value, "name", ""))) for value in values)
-        name = _called(call)
-        if name in _FILLING:
+        name = last_name(call.func)
+        if name in FILLING | ALL_FILLED | {"setdefault"}:
             return any(isinstance(getattr(value, "owner", None), Items) for value in values)
         return local or own or shared or name in _HARMLESS
-
-
-def _called(node: ast.AST) -> str:
-    """Return the name of the function or method that a call calls; '' for another node."""
-    function = node.func if isinstance(node, ast.Call) else None
-    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _used(tree: ast.Module) -> Iterator[str]:
