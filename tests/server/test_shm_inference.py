@@ -280,12 +280,13 @@ def test_one_copy(open_context: Connect, memory: Regions) -> None:
     context = open_context("identity_uint8")
     inputs, outputs = {"INPUT0": (source, [size])}, {"OUTPUT0": (RAW, target)}
     shm.set_shared_memory_region(source, [np.arange(size, dtype=np.uint8)])
-    context.run(inputs, outputs)
+    kept = context.run(inputs, outputs)  # a dropped result would leave its memory to the next
     tracemalloc.start()
     (result,) = context.run(inputs, outputs)["OUTPUT0"]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert result[:300].tolist() == [number % 256 for number in range(300)]
+    assert np.array_equal(kept["OUTPUT0"][0], result)
     assert size <= peak < size * 1.1
 
 
