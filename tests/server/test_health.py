@@ -11,7 +11,6 @@ from tensorrtserver.api import (
     ModelControlContext,
     ServerHealthContext,
 )
-from tests.backends.scripted_server import ScriptedServer, http
 from tests.server.odd_servers import foreign_server
 
 
@@ -61,11 +60,3 @@ def test_any_http_answer_counts(status: int, answer: bool) -> None:
         assert context.is_live() is answer
         assert context.is_ready() is answer
         assert context.get_last_request_id() == 0
-
-
-def test_answer_that_cannot_be_unpacked() -> None:
-    """Over HTTP health is False, without an error, for a reply whose compression is wrong."""
-    # docs/v1-behaviour.md §6.1
-    garbage = http(200, b"abcd", "Content-Encoding: gzip")
-    with ScriptedServer(lambda _: garbage) as odd, ServerHealthContext(odd.address, 0) as context:
-        assert (context.is_live(), context.is_ready()) == (False, False)
