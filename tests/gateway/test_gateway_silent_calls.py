@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import grpc
 import pytest
@@ -27,6 +28,16 @@ pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
 SETTINGS, PING = b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
+#: A plugin that has the gateway send its pings to gRPC clients more often.
+FREQUENT = """
+from tritonclient_shim.gateway.grpc import service
+
+service._PING_INTERVAL = 1
+
+class Plugin:
+    def __call__(self, request):
+        pass
+"""
 
 
 def silent_calls(stack: ExitStack, address: str, rpc: str, count: int) -> list[Talk]:
@@ -100,6 +111,26 @@ def has_room(gateway: Gateway) -> bool:
     except grpc.RpcError as error:
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         return False
+
+
+def test_calls_of_dead_clients_end(
+    surroundings: dict[str, str],
+    tmp_path: Path,
+    behind: TritonServer,
+    start_gateway: StartGateway,
+) -> None:
+    """Streams of a client that no longer answers pings end, and there is room for other calls."""
+    (tmp_path / "frequent.py").write_text(FREQUENT)  # every second, instead of 300
+    surroundings["PYTHONPATH"] += f":{tmp_path}"
+    surroundings["TRITON_SHIM_PLUGIN"] = "frequent:Plugin"
+    options = ("--max-in-flight", "1", "--client-timeout", "1")
+    gateway = start_gateway("--triton-grpc", behind.grpc, *options)
+    with ExitStack() as stack:
+        relay = stack.enter_context(Relay(gateway.grpc))
+        calls = silent_calls(stack, relay.address, "StreamInfer", 16)
+        assert all(map(answered, calls)) and not has_room(gateway)
+        relay.flows.clear()
+        until(lambda: has_room(gateway))
 
 
 def test_too_many_pings_end_a_connection(gateway: Gateway) -> None:

@@ -168,6 +168,7 @@ def _limits(options: GatewayOptions) -> list[tuple[str, int]]:
         ("grpc.max_connection_idle_ms", _milliseconds(_KEEP_ALIVE)),
         ("grpc.keepalive_time_ms", _milliseconds(_PING_INTERVAL)),
         ("grpc.keepalive_timeout_ms", _milliseconds(options.client_timeout)),
+        ("grpc.http2.ping_timeout_ms", _milliseconds(options.client_timeout)),  # else 60 seconds
         ("grpc.keepalive_permit_without_calls", 1),
     ]
     if options.max_connection_age is not None:
