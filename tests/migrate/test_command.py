@@ -35,7 +35,7 @@ def test_diff_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -
     """Without an option the changes are printed as a diff, and the report below."""
     assert main(["migrate", "a.py"]) == 1
     out = capsys.readouterr().out
-    assert '-r = ctx.run(i,  o)\n+r = run_model(ctx, "simple", i,  o)\n' in out
+    assert '-r = ctx.run(i,  o)\n+r = infer_exactly(ctx, "simple", i,  o)\n' in out
     assert "a.py:2:7: TS050 rewritten: grpc client\n" in out
     assert out.endswith(
         "1 file read; 2 with changes.\nNothing is written; --write writes the changes.\n"
@@ -75,7 +75,7 @@ def test_unreadable_file_does_not_stop_the_others(
     err = capsys.readouterr().err
     assert "tritonclient-shim migrate: b.py: line 1: " in err
     assert "missing.py: No such file or directory" in err
-    assert "run_model" in (folder / "a.py").read_text("utf-8")
+    assert "infer" in (folder / "a.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])
@@ -107,7 +107,7 @@ def test_bug_of_a_rule_does_not_stop_the_others(
     assert "KeyError: 'no such key' (test_command.py, line " in err
     assert "report it with the lines that do and the output of `tritonclient-shim doctor`" in err
     assert (folder / "b.py").read_text("utf-8") == SOURCE
-    assert "run_model" in (folder / "a.py").read_text("utf-8")
+    assert "infer" in (folder / "a.py").read_text("utf-8")
 
 
 def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +166,7 @@ def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
     assert after[0] == cells[0] and '"# ü\\n"' in text
     assert after[1]["source"][0] == "%matplotlib inline\n"
     assert after[1]["outputs"] == [{"x": 1}]
-    assert after[2]["source"] == ["!ls\n", '%time r = run_model(ctx, "simple", i, o)']
+    assert after[2]["source"] == ["!ls\n", '%time r = infer_exactly(ctx, "simple", i, o)']
     assert main(["migrate", "--check", "n.ipynb"]) == 0
 
 

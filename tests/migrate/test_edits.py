@@ -17,11 +17,11 @@ _CLIENT = "c = grpcclient.InferenceServerClient('u')\n"
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        ("c.run(\n  i,  # a, b\n  o,\n  1,\n)", "run_model(\n  c, 'm', i,  # a, b\n  o,\n)"),
-        ("c.run((i), outputs = (o))", "run_model(c, 'm', (i), (o))"),
-        ("c.run(lambda a, b: 0, o)", "run_model(c, 'm', lambda a, b: 0, o)"),
-        ("c.run(i, o, timeout_us=t  # a\n)", "run_model(c, 'm', i, o, timeout=t  # a\n)"),
-        ("é = 'ü'; print('ä', c.run(i, o))", "é = 'ü'; print('ä', run_model(c, 'm', i, o))"),
+        ("c.run(\n  i,  # a, b\n  o,\n  1,\n)", "infer(\n  c, 'm', i,  # a, b\n  o,\n)"),
+        ("c.run((i), outputs = (o))", "infer(c, 'm', (i), (o))"),
+        ("c.run(lambda a, b: 0, o)", "infer(c, 'm', lambda a, b: 0, o)"),
+        ("c.run(i, o, timeout_us=t  # a\n)", "infer(c, 'm', i, o, timeout=t  # a\n)"),
+        ("é = 'ü'; print('ä', c.run(i, o))", "é = 'ü'; print('ä', infer(c, 'm', i, o))"),
     ],
 )  # fmt: skip
 def test_arguments(call: str, expected: str) -> None:
@@ -79,7 +79,7 @@ def test_quotes_in_f_strings() -> None:
     """A migrated f-string has no quotes inside that end it on Python 3.11."""
     source = 'c = InferContext("u", 1, "m")\nprint(f"{c.run(i, o)}", f\'{c.run(i, o)}\')\n'
     assert body(source).splitlines()[-1] == (
-        """print(f"{run_model(c, 'm', i, o)}", f'{run_model(c, "m", i, o)}')"""
+        """print(f"{infer(c, 'm', i, o)}", f'{infer(c, "m", i, o)}')"""
     )
 
 
@@ -105,5 +105,5 @@ def test_request_in_a_loop_on_one_line() -> None:
     options = MigrateOptions(unsafe=True, configs={"m": {"input": [tensor]}})
     after = migrate("script.py", f"{STAR}{_CONTEXT}{loop}".encode(), options).after.decode()
     assert after.splitlines()[-1] == (
-        "for a in b: r = run_model(c, 'm', {'A': [a]}, {'O': 0}); print(r)"
+        "for a in b: r = infer(c, 'm', {'A': [a]}, {'O': 0}); print(r)"
     )

@@ -14,7 +14,6 @@ MODULE = "triton_helpers"
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
 _SOURCES = ("clients", "requests", "memory", "asynchronous", "models", "status", "stub")
-_DOCSTRING = '"""Calls of the retired API\'s shape, on the clients of tritonclient.\n\n'
 _OTHERS = ("grpc", "google", "numpy", "tritonclient")
 _MARK = "`tritonclient-shim migrate` wrote this file"
 
@@ -74,7 +73,7 @@ def module_text(wanted: Iterable[str]) -> str:
     for previous, part in zip([kept[0], *kept], kept):
         body += ("\n\n" if part.is_block or previous.is_block else "") + f"{part.text}\n"
     body = body.strip("\n")
-    head = f'{_DOCSTRING}{_MARK}, with what the files beside it import.\n"""\n'
+    head = f'"""{_MARK}: functions of the files beside it."""\n'
     return f"{head}\nfrom __future__ import annotations\n{_import_lines(used)}\n\n{body}\n"
 
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import enum
-import functools
 import itertools
-import sys
 import threading
 import time
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 import tritonclient.grpc as grpcclient
 import tritonclient.http as httpclient
 from tritonclient.utils import InferenceServerException
 
-#: Module of a protocol, by its name or by the number that it had.
-CLIENTS: dict[Any, Any] = {"http": httpclient, "grpc": grpcclient, 0: httpclient, 1: grpcclient}
-
-Done = Callable[[Any, Any], None]
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
 
 
@@ -36,22 +30,12 @@ class ProtocolType(enum.IntEnum):
         return f"ProtocolType.{self.name}"
 
 
-def signed_id(number: int) -> int:
-    """Return a sequence id of 64 bits as the signed number that gRPC takes."""
-    return int(number) - 2**64 if number >= 2**63 else int(number)
-
-
-def sequence_flags(flags: int) -> dict[str, bool]:
-    """Return the arguments of `infer` for the flags of a request."""
-    return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
-
-
-def version_text(version: int | None) -> str:
+def version_text(version: Any) -> str:
     """Return the version of a model as text, '' for the latest."""
     return "" if version is None or int(version) < 0 else str(int(version))
 
 
-def with_headers(client: Any, texts: Sequence[str | bytes] | None) -> Any:
+def with_headers(client: Any, texts: Any) -> Any:
     """Return the client, which sends headers such as "Name: value" from now on."""
     lines = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
     pairs = [line.partition(":") for line in lines]
@@ -60,34 +44,19 @@ def with_headers(client: Any, texts: Sequence[str | bytes] | None) -> Any:
     return client
 
 
-class ThreadedClient:
-    """An HTTP client for several threads, with one connection for each of them."""
-
-    module = httpclient
+class ThreadClient(threading.local, httpclient.InferenceServerClient):
+    """A client with a connection for each thread, which tritonclient.http needs."""
 
     def __init__(self, url: str, headers: Any = None, **options: Any) -> None:
-        self._make = functools.partial(httpclient.InferenceServerClient, url, **options)
-        self._headers, self._own = headers, threading.local()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if not hasattr(self._own, "client"):
-            self._own.client = with_headers(self._make(), self._headers)
-        return getattr(self._own.client, name)
-
-    def __enter__(self) -> ThreadedClient:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
+        httpclient.InferenceServerClient.__init__(self, url, **options)
+        with_headers(self, headers)
 
 
-def connect(module: Any, url: str, headers: Any = None, **options: Any) -> Any:
-    """Return a client that several threads may use."""
-    if module is httpclient:
-        return ThreadedClient(url, headers, **options)
-    return with_headers(module.InferenceServerClient(url, **options), headers)
+def connect(protocol: Any, url: str, headers: Any = None, **options: Any) -> Any:
+    """Return a client for a protocol, by its name or by the number that it had."""
+    if protocol in ("http", 0):
+        return ThreadClient(url, headers, **options)
+    return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
 class LastRequest(NamedTuple):
@@ -110,9 +79,7 @@ class RememberingClient:
     """A client that remembers its last request, and how long its requests took."""
 
     def __init__(self, client: Any) -> None:
-        self.client = client
-        self.last = LastRequest()
-        self._count = self._nanoseconds = 0
+        self.client, self.last, self.stat = client, LastRequest(), [0, 0]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.client, name)
@@ -126,51 +93,23 @@ class RememberingClient:
     def infer(self, *arguments: Any, **options: Any) -> Any:
         """Infer, and remember the request."""
         self.last, started = LastRequest(), time.perf_counter_ns()
-        return self._remember(self.client.infer(*arguments, **options), started)
-
-    def async_infer(self, name: str, inputs: Any, callback: Any, **options: Any) -> Any:
-        """Start a request, and remember it when it is done."""
-        return self.client.async_infer(name, inputs, self._noting(callback), **options)
-
-    def start_stream(self, callback: Any, **options: Any) -> None:
-        """Open a stream, and remember what it answers."""
-        self.client.start_stream(self._noting(callback), **options)
+        result = self.client.infer(*arguments, **options)
+        self.stat = [self.stat[0] + 1, self.stat[1] + time.perf_counter_ns() - started]
+        reply = result.get_response()
+        names = ("model_name", "model_version")
+        is_dict = isinstance(reply, dict)  # over HTTP
+        name, version = (reply[key] if is_dict else getattr(reply, key) for key in names)
+        self.last = LastRequest(next_number(), name, int(version))
+        return result
 
     def request_stat(self) -> dict[str, int]:
         """Return the number of requests that were answered, and the time that they took."""
         return {
-            "completed_request_count": self._count,
-            "cumulative_total_request_time_ns": self._nanoseconds,
+            "completed_request_count": self.stat[0],
+            "cumulative_total_request_time_ns": self.stat[1],
             "cumulative_send_time_ns": 0,  # no client measures sending and receiving
             "cumulative_receive_time_ns": 0,
         }
-
-    def _noting(self, callback: Done) -> Done:
-        started = time.perf_counter_ns()
-
-        def done(result: Any, error: Any) -> None:
-            if result is not None:
-                self._remember(result, started)
-            callback(result, error)
-
-        return done
-
-    def _remember(self, result: Any, started: int) -> Any:
-        answer = result.get_response()
-        if not isinstance(answer, dict):
-            answer = {"model_name": answer.model_name, "model_version": answer.model_version}
-        name, version = answer["model_name"], int(answer["model_version"])
-        self.last = LastRequest(next(_request_numbers), name, version)
-        self._count += 1
-        self._nanoseconds += time.perf_counter_ns() - started
-        return result
-
-
-def module_of(client: Any) -> Any:
-    """Return tritonclient.grpc or tritonclient.http, whichever the client is from."""
-    wrapped = getattr(client, "client", client)
-    own = type(wrapped).__module__.partition("._")[0]
-    return getattr(wrapped, "module", None) or sys.modules[own]
 
 
 def message_of(error: Exception) -> str:
@@ -189,8 +128,16 @@ def request_id_of(error: Exception) -> int:
     return 0
 
 
-def _iterator(name: str) -> Callable[[Mapping[Any, Any]], Iterator[Any]]:
-    return lambda mapping: iter(getattr(mapping, name)())
+def iteritems(mapping: Any) -> Any:
+    """Return the items of a mapping."""
+    return iter(mapping.items())
 
 
-iteritems, itervalues, iterkeys = _iterator("items"), _iterator("values"), _iterator("keys")
+def itervalues(mapping: Any) -> Any:
+    """Return the values of a mapping."""
+    return iter(mapping.values())
+
+
+def iterkeys(mapping: Any) -> Any:
+    """Return the keys of a mapping."""
+    return iter(mapping)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import types
-from typing import Any, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
-from tritonclient.utils import serialize_byte_tensor, shared_memory, triton_to_np_dtype
-
-from tritonclient_shim.rewrite.helpers.clients import module_of
-from tritonclient_shim.rewrite.helpers.requests import (
-    config_of,
-    infer_inputs,
-    requested_outputs,
-    results_of,
+from tritonclient.utils import (
+    np_to_triton_dtype,
+    serialize_byte_tensor,
+    shared_memory,
+    triton_to_np_dtype,
 )
+
+from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
 
 
 class Region(NamedTuple):
@@ -59,39 +59,41 @@ def unregister_region(client: Any, region: Region) -> None:
         client.unregister_cuda_shared_memory(region.name)
 
 
-def run_in_regions(
+def infer_in_regions(
     client: Any,
     model_name: str,
-    inputs: Mapping[str, Any],
-    outputs: Mapping[str, Any],
+    inputs: Any,
+    outputs: Any,
     batch_size: int = 1,
     **options: Any,
-) -> dict[str, list[Any]]:
-    """Call `run_model` with a Region, or a Region and its shape, for some inputs and outputs."""
-    config, make = config_of(client, model_name), module_of(client)
-    tensors = []
+) -> Any:
+    """Infer with a Region, or a Region and its shape, in place of some arrays."""
+    triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
+    config = model_config(client, model_name)
+    tensors, wanted, results = [], [], {}
     for name, rows in inputs.items():
         if isinstance(rows, Region) or isinstance(rows[0], Region):
-            tensors.append(_region_input(make, config, name, rows, batch_size))
-        else:
-            tensors += infer_inputs(client, model_name, {name: rows})
-    counts = {name: 0 if isinstance(to, Region) else to for name, to in outputs.items()}
-    wanted = requested_outputs(client, counts)
-    regions = {name: to for name, to in outputs.items() if isinstance(to, Region)}
-    for output in wanted:
-        if output.name() in regions:
-            region = regions[output.name()]
-            output.set_shared_memory(region.name, region.byte_size)
+            tensors.append(region_input(triton, config, name, rows, batch_size))
+            continue
+        array = np.stack(rows) if config.max_batch_size else np.asarray(rows[0])
+        tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
+        tensors[-1].set_data_from_numpy(array)
+    for name, target in outputs.items():
+        is_region = isinstance(target, Region)
+        wanted.append(triton.InferRequestedOutput(name, class_count=0 if is_region else target))
+        if is_region:
+            wanted[-1].set_shared_memory(target.name, target.byte_size)
     result = client.infer(model_name, tensors, outputs=wanted, **options)
-    plain = {name: count for name, count in counts.items() if name not in regions}
-    results = results_of(result, plain, config)
-    for name, region in regions.items():
-        array = _array_in(region, result, name).copy()
-        results[name] = list(array) if config.max_batch_size > 0 else [array]
+    for name, target in outputs.items():
+        is_region = isinstance(target, Region)
+        array = contents(target, result, name) if is_region else result.as_numpy(name)
+        results[name] = list(array.copy()) if config.max_batch_size else [array.copy()]
+        if target and not is_region:
+            results[name] = [[class_of(text) for text in row.flat] for row in results[name]]
     return results
 
 
-def _region_input(make: Any, config: Any, name: str, rows: Any, batch_size: int) -> Any:
+def region_input(triton: Any, config: Any, name: str, rows: Any, batch_size: int) -> Any:
     """Return an input that the server reads from a region."""
     known = {item.name: item for item in config.input}[name]
     region, dims = (rows, known.dims) if isinstance(rows, Region) else rows
@@ -99,14 +101,14 @@ def _region_input(make: Any, config: Any, name: str, rows: Any, batch_size: int)
     datatype = datatype.replace("STRING", "BYTES")
     shape = [batch_size, *dims] if config.max_batch_size else list(dims)
     size = region.byte_size
-    if datatype != "BYTES" and -1 not in shape:
+    if datatype != "BYTES":
         size = int(np.prod(shape)) * np.dtype(triton_to_np_dtype(datatype)).itemsize
-    tensor = make.InferInput(name, shape, datatype)
+    tensor = triton.InferInput(name, shape, datatype)
     tensor.set_shared_memory(region.name, size)
     return tensor
 
 
-def _array_in(region: Region, result: Any, name: str) -> Any:
+def contents(region: Region, result: Any, name: str) -> Any:
     """Return the output that the server has written to a region."""
     output = result.get_output(name)
     if not isinstance(output, dict):

@@ -12,8 +12,8 @@ import tritonclient.grpc as grpcclient
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.rewrite.helpers.clients import sequence_flags, signed_id
-from tritonclient_shim.rewrite.helpers.requests import classes_of, config_of
+from tritonclient_shim.rewrite.helpers.clients import next_number
+from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
 from tritonclient_shim.rewrite.helpers.status import server_status
 
 _CODES = {"INVALID_ARGUMENT": "INVALID_ARG", "UNIMPLEMENTED": "UNSUPPORTED"}
@@ -200,7 +200,7 @@ class _InferCall:
 
 def model_request(client: ChannelClient, request: InferRequest) -> Any:
     """Return the message of KServe for a request."""
-    header, config = request.meta_data, config_of(client, request.model_name)
+    header, config = request.meta_data, model_config(client, request.model_name)
     version = str(request.model_version) if request.model_version > 0 else ""
     message = service_pb2.ModelInferRequest(model_name=request.model_name, model_version=version)
     known = {item.name: item for item in config.input}
@@ -219,9 +219,9 @@ def model_request(client: ChannelClient, request: InferRequest) -> Any:
         if output.cls.count:
             wanted.parameters["classification"].int64_param = output.cls.count
     if header.correlation_id:
-        message.parameters["sequence_id"].int64_param = signed_id(header.correlation_id)
-        for name, value in sequence_flags(header.flags).items():
-            message.parameters[name].bool_param = value
+        message.parameters["sequence_id"].int64_param = header.correlation_id
+        message.parameters["sequence_start"].bool_param = bool(header.flags & 1)
+        message.parameters["sequence_end"].bool_param = bool(header.flags & 2)
     message.raw_input_contents.extend(bytes(raw) for raw in request.raw_input)
     return message
 
@@ -243,15 +243,16 @@ def infer_response(message: Any, number: int, response: Any) -> Any:
             raw.append(response.raw_output_contents[index])
         outputs.append(output)
     header = types.SimpleNamespace(
-        id=number, model_name=response.model_name, model_version=int(response.model_version),
-        output=outputs, batch_size=result.get_output(message.outputs[0].name).shape[0])  # fmt: skip
+        id=number or next_number(),  # v1's server numbered a request without an id
+        model_name=response.model_name, model_version=int(response.model_version), output=outputs,
+        batch_size=result.get_output(message.outputs[0].name).shape[0])  # fmt: skip
     return types.SimpleNamespace(
         request_status=_succeeded(), meta_data=header, raw_output=raw)  # fmt: skip
 
 
 def _classes(texts: Any) -> list[Any]:
     names = ("idx", "value", "label")
-    return [types.SimpleNamespace(**dict(zip(names, row))) for row in classes_of(texts)]
+    return [types.SimpleNamespace(**dict(zip(names, class_of(text)))) for text in texts.flat]
 
 
 def _succeeded() -> Any:

@@ -76,21 +76,18 @@ def _change(
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = carried is not None and carried.shared and protocol != "grpc"
     asks = carried is not None and carried.asks
-    helpers = {"CLIENTS": not protocol, "connect": connects, "RememberingClient": asks}
-    helpers["with_headers"] = sends_headers and not connects
+    function = ("ThreadClient" if connects else "") if protocol else "connect"
+    helpers = {function: bool(function), "RememberingClient": asks}
+    helpers["with_headers"] = sends_headers and not function
     draft.need(*(helper for helper, is_needed in helpers.items() if is_needed))
 
     def text(old: str) -> str:
-        module = f"{protocol}client"
-        if not protocol:
-            module = f"{draft.called('CLIENTS')}[{draft.new(arguments['protocol'])}]"
         sent = draft.new(headers) if headers is not None and sends_headers else ""
-        function, before = f"{module}.InferenceServerClient", []
-        if connects:  # over HTTP each thread needs a client of its own
-            function, before = draft.called("connect"), [module]
-        more = [*after, f"headers={sent}"] if sent and connects else after
-        new = call_text(draft.edits, call, function, names, before, kept, more)
-        if sent and not connects:
+        called = draft.called(function) if function else f"{protocol}client.InferenceServerClient"
+        before = [] if protocol else [draft.new(arguments["protocol"])]
+        more = [*after, f"headers={sent}"] if sent and function else after
+        new = call_text(draft.edits, call, called, names, before, kept, more)
+        if sent and not function:
             new = f"{draft.called('with_headers')}({new}, {sent})"
         return f"{draft.called('RememberingClient')}({new})" if asks else new
 
@@ -110,7 +107,7 @@ def model_object(call: ast.Call, draft: Draft) -> Plan:
         protocol = ""
 
     def carry_out() -> None:
-        draft.need(draft.object_class)
+        draft.need(class_name(draft))
         draft.modules.update(PROTOCOLS)
         place_class(call.func, draft)
         if protocol and isinstance(chosen, (ast.Name, ast.Attribute, ast.Call)):
@@ -125,8 +122,14 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and INFER not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
-        draft.need(draft.object_class)
-        draft.replace(node, draft.object_class)
+        draft.need(class_name(draft))
+        draft.replace(node, class_name(draft))
+
+
+def class_name(draft: Draft) -> str:
+    """Return the class of the objects, with classes if outputs keep v1's forms."""
+    plain = draft.object_class == draft.called("InferModel")
+    return "ClassModel" if plain and draft.keeps_shared_forms else draft.object_class
 
 
 def of_object(call: ast.Call, draft: Draft) -> Plan:

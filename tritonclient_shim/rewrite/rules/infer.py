@@ -40,12 +40,23 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         if known is not None:
             return known
 
-    function = "run_in_regions" if _has_regions(call, arguments, draft) else "run_model"
+    function = _function(arguments["outputs"], draft)
+    function = "infer_in_regions" if _has_regions(call, arguments, draft) else function
 
     def carry_out() -> None:
         request(function, names, arguments, call, draft, carried)
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
+
+
+def _function(outputs: ast.expr, draft: Draft) -> str:
+    """Return the helper of a request: with classes, for all that v1 accepted, or plain."""
+    forms = [draft.text(node) for node in getattr(outputs, "values", ())]
+    is_plain = isinstance(outputs, ast.Dict) and all(text.endswith(".RAW") for text in forms)
+    has_classes = any(site.id == "TS063" for site in draft.sites) and not is_plain
+    if has_classes or draft.keeps_forms or draft.keeps_shared_forms and not is_plain:
+        return "infer_classes"
+    return "infer" if draft.options.unsafe else "infer_exactly"
 
 
 def _has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
@@ -97,16 +108,19 @@ def request(
     call: ast.Call,
     draft: Draft,
     carried: Carried,
+    starts: bool = False,
 ) -> None:
-    """Replace a request's method by a helper."""
+    """Replace a request's method by a helper, or by ``start`` with a helper."""
     draft.need(function)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
-    if function == "run_in_regions":
+    if function == "infer_in_regions":
         kept["batch_size"] = "batch_size"
-    kept.update({"callback": ""} if "callback" in names else {})
     before: list[NewArgument] = [lambda: draft.new(owner(call)), carried.name()]
-    if function == "start_run" and "callback" not in arguments:
-        before.append("None")
+    if starts:
+        draft.need("start")
+        callback = arguments.get("callback")
+        before.insert(1, "None" if callback is None else lambda: draft.new(callback))
+        before.insert(0, draft.called(function))
     after: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
     shared = draft.keeps_shared_forms and not isinstance(arguments["outputs"], ast.Dict)
     if draft.keeps_forms or shared:
@@ -114,7 +128,7 @@ def request(
         draft.need("class_counts")
         counts = draft.called("class_counts")
         after.insert(0, lambda: f"outputs={counts}({draft.new(arguments['outputs'])})")
-    helper = draft.called(function)
+    helper = draft.called("start" if starts else function)
     draft.change(call, lambda old: call_text(draft.edits, call, helper, names, before, kept, after))
 
 
@@ -133,10 +147,12 @@ def start(id: str) -> Rule:
         if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
             raise Refused("an input or output is in shared memory")
         check_forms(arguments["outputs"], draft)
-        return Plan(
-            lambda: request("start_run", names, arguments, call, draft, carried),
-            "start_run(client, …)",
-        )
+
+        def carry_out() -> None:
+            function = _function(arguments["outputs"], draft)
+            request(function, names, arguments, call, draft, carried, starts=True)
+
+        return Plan(carry_out, "start(infer, client, …)")
 
     return rule
 

@@ -30,6 +30,7 @@ _WITHOUT_MODEL = frozenset(
 #: Class of objects → the ids that need it. A later class has the methods of all earlier classes.
 _CLASSES: Mapping[str, frozenset[str]] = {
     "InferModel": frozenset(),
+    "ClassModel": frozenset(("TS063",)),
     "FullModel": frozenset(
         ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
     ),
