@@ -87,7 +87,7 @@ def test_quotes_in_f_strings() -> None:
 def test_quotes_of_joined_strings() -> None:
     """The quotes of the string that has the call count, not those of strings before it."""
     source = 'c = InferContext("u", 1, "m")\nprint(\'a\'\n   u"b"\n  f"{c.run(i, o)}")\n'
-    assert body(source).splitlines()[-1] == """  f"{run_model(c, 'm', i, o)}")"""
+    assert body(source).splitlines()[-1] == """  f"{infer(c, 'm', i, o)}")"""
 
 
 def test_statements_that_share_a_line() -> None:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from tritonclient.utils import InferenceServerException
+
 from tritonclient_shim.rewrite.helpers.asynchronous import ready_request, run_results, start
 from tritonclient_shim.rewrite.helpers.clients import RememberingClient, connect, version_text
 from tritonclient_shim.rewrite.helpers.memory import infer_in_regions
 from tritonclient_shim.rewrite.helpers.requests import (
     class_counts,
-    infer,
+    fitted,
     infer_classes,
+    infer_exactly,
     takes_batches,
 )
+
+
+def check_batch(inputs: Any, batch_size: int) -> None:
+    """Raise an error if an input has not one array for each entry of the batch."""
+    for name, rows in inputs.items():
+        if len(rows) != batch_size:
+            text = f"input '{name}' has {len(rows)} arrays, expected the batch size, {batch_size}"
+            raise InferenceServerException(text)
 
 
 class InferModel:
@@ -37,13 +48,18 @@ class InferModel:
 
     def run(self, inputs: Any, outputs: Any, batch_size: int = 1, *rest: Any, **named: Any) -> Any:
         """Infer with an array for each entry of the batch."""
-        return infer(self.client, self.name, inputs, outputs, **self.options(*rest, **named))
+        check_batch(inputs, batch_size)
+        options = self.options(*rest, **named)
+        return infer_exactly(self.client, self.name, inputs, outputs, **options)
 
     def options(
         self, flags: int = 0, corr_id: int = 0, priority: int = 0, timeout_us: int = 0
     ) -> dict[str, Any]:
         """Return the options of a request as those of tritonclient."""
-        options = {"model_version": self.version, "sequence_id": int(corr_id or self.sequence)}
+        number = int(corr_id or self.sequence)
+        if number >= 2**63 and "grpc" in self.client.get_model_config.__module__:
+            number -= 2**64  # gRPC's ids are signed
+        options: dict[str, Any] = {"model_version": self.version, "sequence_id": number}
         options.update(sequence_start=bool(flags & 1), sequence_end=bool(flags & 2))
         return {**options, "priority": priority, "timeout": timeout_us or None}
 
@@ -67,7 +83,9 @@ class ClassModel(InferModel):
 
     def run(self, inputs: Any, outputs: Any, batch_size: int = 1, *rest: Any, **named: Any) -> Any:
         """Infer; outputs have the forms that programs had."""
+        check_batch(inputs, batch_size)
         options, counts = self.options(*rest, **named), class_counts(outputs)
+        inputs = fitted(self.client, self.name, inputs)
         return infer_classes(self.client, self.name, inputs, counts, **options)
 
 

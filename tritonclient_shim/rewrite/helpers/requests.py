@@ -36,19 +36,27 @@ def takes_batches(client: Any, model_name: str) -> bool:
     return bool(known[model_name] > 0)
 
 
-def model_config(client: Any, model_name: str) -> model_config_pb2.ModelConfig:
-    """Return the configuration of a model."""
-    answer = client.get_model_config(model_name)
-    if isinstance(answer, dict):
-        return json_format.ParseDict(answer, model_config_pb2.ModelConfig(), True)
-    return answer.config
+def model_config(client: Any, model_name: str) -> Any:
+    """Return the configuration of a model. The client asks once."""
+    known = vars(client).setdefault("configs", {})
+    if model_name not in known:
+        answer = client.get_model_config(model_name)
+        is_dict, config = isinstance(answer, dict), model_config_pb2.ModelConfig()  # over HTTP
+        config = json_format.ParseDict(answer, config, True) if is_dict else answer.config
+        config.platform = config.platform or config.backend
+        known[model_name] = config
+    return known[model_name]
 
 
 def infer_exactly(client: Any, model_name: str, inputs: Any, outputs: Any, **options: Any) -> Any:
     """Infer with arrays of any shape and datatype that have the size of the model's input."""
+    return infer(client, model_name, fitted(client, model_name, inputs), outputs, **options)
+
+
+def fitted(client: Any, model_name: str, inputs: Any) -> dict[str, list[Any]]:
+    """Return inputs with the model's datatypes and shapes."""
     known = {tensor.name: tensor for tensor in model_config(client, model_name).input}
-    fitted = {name: [fitting(row, known.get(name)) for row in inputs[name]] for name in inputs}
-    return infer(client, model_name, fitted, outputs, **options)
+    return {name: [fitting(row, known.get(name)) for row in inputs[name]] for name in inputs}
 
 
 def fitting(row: Any, tensor: Any) -> Any:

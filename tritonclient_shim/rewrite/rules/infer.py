@@ -53,10 +53,11 @@ def _function(outputs: ast.expr, draft: Draft) -> str:
     """Return the helper of a request: with classes, for all that v1 accepted, or plain."""
     forms = [draft.text(node) for node in getattr(outputs, "values", ())]
     is_plain = isinstance(outputs, ast.Dict) and all(text.endswith(".RAW") for text in forms)
+    if not draft.options.unsafe:
+        return "infer_exactly"  # no output has classes: those are unsafe
     has_classes = any(site.id == "TS063" for site in draft.sites) and not is_plain
-    if has_classes or draft.keeps_forms or draft.keeps_shared_forms and not is_plain:
-        return "infer_classes"
-    return "infer" if draft.options.unsafe else "infer_exactly"
+    keeps_forms = draft.keeps_forms or draft.keeps_shared_forms and not is_plain
+    return "infer_classes" if has_classes or keeps_forms else "infer"
 
 
 def _has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
