@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import itertools
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from tritonclient.utils import InferenceServerException
 
-_numbers = itertools.count(1)
+_numbers: Any = collections.defaultdict(functools.partial(itertools.count, 1))  # of each client
 _futures: Any = collections.defaultdict(dict)  # of each client, by number
 _pool = ThreadPoolExecutor(8)
 _in_order = ThreadPoolExecutor(1)
@@ -18,7 +19,8 @@ _in_order = ThreadPoolExecutor(1)
 
 def start(run: Any, client: Any, callback: Any, *arguments: Any, **options: Any) -> int | None:
     """Call `run` in a thread; return its number, or call `callback(client, number)` at the end."""
-    number, pool = next(_numbers), _in_order if hasattr(client, "sequence") else _pool
+    number: int = next(_numbers[client])
+    pool = _in_order if hasattr(client, "sequence") else _pool
     arguments = copy.deepcopy(arguments)  # the program may change its arrays
     future = _futures[client][number] = pool.submit(run, client, *arguments, **options)
     if callback is None:

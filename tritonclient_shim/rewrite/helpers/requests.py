@@ -17,7 +17,9 @@ def infer(client: Any, model_name: str, inputs: Any, outputs: Any, **options: An
     batches, tensors = takes_batches(client, model_name), []
     for name, rows in inputs.items():
         array = np.stack(rows) if batches else np.asarray(rows[0])
-        array = array.astype(object) if array.dtype.kind == "U" else array
+        if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
+            texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
+            array = np.array(texts, object).reshape(array.shape)
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
@@ -65,7 +67,9 @@ def fitting(row: Any, tensor: Any) -> Any:
         return row
     name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
     array = np.ascontiguousarray(row).view(triton_to_np_dtype(name))
-    return array if -1 in tensor.dims else array.reshape(tensor.dims)
+    if -1 in tensor.dims:
+        return array
+    return array.reshape(tensor.dims) if array.size == np.prod(tensor.dims) else row
 
 
 def infer_classes(client: Any, model_name: str, inputs: Any, outputs: Any, **options: Any) -> Any:
