@@ -393,7 +393,7 @@ class InferContext(Context):
         return self._session().ready(bool(wait))
 
     def _read(self, answer: Completed) -> dict[Any, list[Any]]:
-        self._last_request_id = answer.inference.request_id
+        self._last_request_id = answer.request_id
         results: dict[Any, list[Any]] = {}
         try:
             answer.read_into(results)

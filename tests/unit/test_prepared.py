@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from ctypes import ArgumentError
 from functools import partial
 from math import prod
@@ -10,13 +11,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tensorrtserver.api import InferContext
 from tritonclient_shim import testing
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
+    BackendError,
     InferenceServerException,
     ServerError,
 )
@@ -29,6 +31,7 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.session import prepared
 from tritonclient_shim.translate import request, to_v1, to_v2
+from tritonclient_shim.translate.result import read_into
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
 FIXED = TensorSpec("FIXED", "INT32", (2, 2))
@@ -86,16 +89,17 @@ SCALARS = st.tuples(
 REQUESTS = st.tuples(INPUTS, OUTPUTS, SCALARS)
 ONE = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, 1, 0, 0, 0, 0
 TWO = {b"FIXED": [SQUARES[0]] * 2, "ANY": [ARRAYS[0], ARRAYS[1]]}, 2, 1, 7, 1, 1
-NAMES = st.sampled_from(["ANY", b"ANY", "TEXT"])
+NAMES = st.sampled_from([("ANY",), (b"ANY",), ("TEXT", "ANY"), (b"ANY", "TEXT")])
 GOOD = st.one_of(
     st.builds(
-        lambda values, outputs: (values[0], outputs, values[1:]),
+        lambda values, names: (values[0], dict.fromkeys(names, (1,)), values[1:]),
         st.sampled_from([ONE, TWO]),
-        st.dictionaries(NAMES, st.just((1,))),
+        NAMES,
     ),
     st.builds(  # classes, without a sequence
-        lambda outputs: (ONE[0], outputs, ONE[1:]),
-        st.dictionaries(NAMES, st.sampled_from([(1,), (2, 1), (2, 3)])),
+        lambda names, form: (ONE[0], dict.fromkeys(names, form), ONE[1:]),
+        NAMES,
+        st.sampled_from([(1,), (2, 1), (2, 3)]),
     ),
 )
 
@@ -130,8 +134,8 @@ def prepared_by(arguments: RunArguments) -> Any:
 
 def bind(known: Any, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
     """Return the same by a prepared request; None if the request cannot be bound."""
-    bound = known.bind(profile, arguments, 0, lambda: 7)
-    return bound and (known.options, *bound, known.shapes)
+    call = known.bind(profile, arguments, 0, lambda: 7)
+    return call and (known.options, known.request(call), call, known.shapes)
 
 
 def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
@@ -198,7 +202,7 @@ def test_replies_with_classes_are_read_anew() -> None:
     known = prepared_by(CLASSES)
     _, bound, _, _ = bind(known, CLASSES)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
-    assert known.v1_reply(FIRST, 7) is None
+    assert known.results(FIRST) is None
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,25 +257,39 @@ REPLIES = st.builds(
 )
 
 
-def outcome(bound: Any, reply: InferReply) -> Any:
+def entries(results: Any) -> Any:
+    """Return results in a comparable form."""
+    return [
+        (key, [(array.dtype, array.shape, array.tobytes()) for array in arrays])
+        for key, arrays in results.items()
+    ]
+
+
+def outcome(known: Any, bound: Any, reply: InferReply) -> Any:
+    """Return the results by the complete code, or the error."""
+    results: dict[Any, list[Any]] = {}
     try:
-        return to_v1.v1_reply(PROFILE, bound, reply, None)
-    except ServerError as error:
+        read_into(results, known.options, to_v1.v1_reply(PROFILE, bound, reply, None))
+    except (ServerError, BackendError, InferenceServerException) as error:
         return error
+    return entries(results)
 
 
+OTHER_TYPE = FIRST._replace(outputs=(TensorOut("ANY", "BYTES", (1, 2), b"0"),))
+
+
+@example(OTHER_TYPE, OTHER_TYPE, ("ANY",))
 @given(st.one_of(st.just(FIRST), REPLIES), REPLIES, st.sampled_from([("ANY",), ("TEXT", "ANY")]))
 def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
     """A reply like the first reply is read as by the complete code."""
     arguments = arguments_of(INPUTS_OF_ONE, dict.fromkeys(names, (1,)), PLAIN)
     known = prepared_by(arguments)
     _, bound, _, _ = bind(known, arguments)
-    before = outcome(bound, first)
-    if not isinstance(before, ServerError):
-        known.learn(first, before)
+    with suppress(ServerError):
+        known.learn(first, to_v1.v1_reply(PROFILE, bound, first, None))
     for reply in (first, second):
-        result = known.v1_reply(reply, 7)
-        assert result is None or result == outcome(bound, reply)
+        results = known.results(reply)
+        assert results is None or entries(results) == outcome(known, bound, reply)
 
 
 def test_the_next_reply_is_known() -> None:
@@ -280,8 +298,7 @@ def test_the_next_reply_is_known() -> None:
     _, bound, _, _ = bind(known, USUAL)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
-    assert known.v1_reply(second, 7) == to_v1.v1_reply(PROFILE, bound, second, None)
-    assert known.v1_reply(second, 7) is not None
+    assert entries(known.results(second)) == outcome(known, bound, second)
 
 
 # ----------------------------------------------------------------------------- replacement

@@ -20,13 +20,21 @@ from tritonclient_shim.core.errors import (
     shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import Endpoint, ModelProfile, V1Reply, V1Request
+from tritonclient_shim.core.model import Endpoint, InferCall, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import Answer, Inference, Refused, Send, Sendable
+from tritonclient_shim.session.inference import (
+    Answer,
+    Answered,
+    Inference,
+    Refused,
+    Send,
+    Sendable,
+)
 from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.handle_table import lookup
@@ -42,21 +50,24 @@ _NO_STATUS = "status request did not return status"
 
 
 class Completed(NamedTuple):
-    """An inference with its reply. To read its results may still fail.
+    """A request with its reply. To read its results may still fail.
 
-    ``client_id`` is the id of an asynchronous request, 0 for others.
+    ``client_id`` is the id of an asynchronous request, 0 for others. ``results`` are the results if
+    a prepared request has read them; then the reply has no outputs.
     """
 
-    inference: Inference
+    request_id: int
+    options: Options
     reply: V1Reply
     client_id: int = 0
+    results: dict[Any, list[Any]] | None = None
 
     @property
     def has_first(self) -> bool:
         """True if the reply has the first of the outputs, in the form that was asked for."""
-        if not self.inference.options.outputs:
+        if not self.options.outputs:
             return False
-        wanted = self.inference.options.outputs[0].output
+        wanted = self.options.outputs[0].output
         for output in self.reply.outputs:
             if output.name == wanted.name:
                 return (output.classes is None) == (wanted.class_count is None)
@@ -64,8 +75,11 @@ class Completed(NamedTuple):
 
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns. Raises v1's client errors for an odd reply."""
+        if self.results is not None:
+            results.update(self.results)
+            return
         try:
-            result.read_into(results, self.inference.options, self.reply, self.client_id)
+            result.read_into(results, self.options, self.reply, self.client_id)
         except (RegionError, UnreadableReply) as error:
             raise InferenceServerException(str(error)) from shown_cause(error)
 
@@ -92,7 +106,7 @@ class InferSession(ServerSession):
         self._requests = InFlight()
         self._stream: ContextStream | None = None
         self._send: Send
-        self._prepared: prepared.PreparedRequest | None = None
+        self._prepared: PreparedRequest | None = None
         try:
             self._connect(streaming)
         except BaseException:
@@ -142,15 +156,35 @@ class InferSession(ServerSession):
 
     def run(self, arguments: RunArguments) -> Completed:
         """Run one inference and return it completed. Raises InferenceServerException."""
-        sendable = self._prepare(arguments, numbered=self._stream is not None)
-        answer = sendable.send(self._send)
-        return Completed(sendable.inference, self._reply(sendable.inference, answer))
+        started = perf_counter_ns()
+        known, call = self._bind(arguments, numbered=self._stream is not None)
+        if known is None or call is None:
+            sendable = self._prepare(arguments, self._stream is not None, started)
+            return self._read(sendable.send(self._send))
+        request_id, sent = next_request_id(), perf_counter_ns()
+        try:
+            outcome: Outcome = self._send(call)
+        except BackendError as error:
+            outcome = error
+        received = perf_counter_ns()
+        results = known.results(outcome)
+        if results is None:
+            return self._read(
+                Answered(self._bound(known, call, request_id, started, sent), outcome)
+            )
+        self.stat.add(started, sent, received)
+        return Completed(request_id, known.options, known.reply, 0, results)
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
-        sendable = self._prepare(arguments, numbered=True)
+        started = perf_counter_ns()
+        known, call = self._bind(arguments, numbered=True)
+        if known is None or call is None:
+            sendable = self._prepare(arguments, True, started)
+        else:
+            sendable = self._bound(known, call, next_request_id(), started, perf_counter_ns())
         client_id = sendable.inference.client_id
         if isinstance(sendable, Refused):  # by v1's server: the fetch raises that
             self._requests.add(sendable.inference, callback)
@@ -177,9 +211,8 @@ class InferSession(ServerSession):
         answer = self._requests.take(client_id, wait)
         if answer is None:
             return None
-        inference = answer.inference
-        reply = self._reply(inference, answer, counts=not self.endpoint.rules.counts_on_completion)
-        return Completed(inference, reply, client_id)
+        counts = not self.endpoint.rules.counts_on_completion
+        return self._read(answer, client_id, counts)
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -200,33 +233,47 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------- from the arguments
 
-    def _prepare(self, arguments: RunArguments, numbered: bool) -> Sendable | Refused:
+    def _bind(
+        self, arguments: RunArguments, numbered: bool
+    ) -> tuple[PreparedRequest | None, InferCall | None]:
+        """Return the prepared request, and the call if the arguments can be bound to it."""
+        known, profile = self._prepared, self._model.profile
+        if known is None or profile is None:
+            return None, None
+        next_id: Callable[[], int] = self._requests.next_id if numbered else int  # else 0
+        call = known.bind(profile, arguments, self.correlation_id, next_id)
+        if call is not None:
+            self.correlation_id = call.sequence_id
+            self._shapes.update(known.shapes)
+        return known, call
+
+    def _bound(
+        self, known: PreparedRequest, call: InferCall, request_id: int, started: int, sent: int
+    ) -> Sendable:
+        """Return a bound request as the long way does."""
+        v1_request = known.request(call)
+        inference = Inference(
+            self, self._model, self.model_version, request_id, v1_request.id,
+            lambda _: v1_request, (), known.options, started, sent,
+        )  # fmt: skip
+        return Sendable(inference, known.profile, v1_request, call, known)
+
+    def _prepare(self, arguments: RunArguments, numbered: bool, started: int) -> Sendable | Refused:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
         InferenceServerException for what v1's client refused; Refused for what its server refused.
         """
-        started = perf_counter_ns()
         profile = self._model.profile
         if profile is None:  # the model was not loaded when it was last asked for
             with self.guard(next_request_id(), _NO_STATUS):
                 profile = self._model.read(self.backend)
         next_id: Callable[[], int] = self._requests.next_id if numbered else int  # else 0
-        known, bound = self._prepared, None
-        if known is not None:
-            bound = known.bind(profile, arguments, self.correlation_id, next_id)
-        if known is not None and bound is not None:
-            options, v1_request = known.options, bound[0]
-            self.correlation_id = v1_request.correlation_id
-            self._shapes.update(known.shapes)
-        else:
-            options, v1_request = self._checked(profile, arguments, next_id)
+        options, v1_request = self._checked(profile, arguments, next_id)
         inference = Inference(
             self, self._model, self.model_version, next_request_id(), v1_request.id,
-            lambda _: v1_request, (), options, started, perf_counter_ns() - started,
+            lambda _: v1_request, (), options, started, perf_counter_ns(),
         )  # fmt: skip
-        if bound is not None:
-            return Sendable(inference, profile, *bound, known)
         try:
             sendable = inference.prepare()
         except BackendError as error:
@@ -284,21 +331,25 @@ class InferSession(ServerSession):
         if self.endpoint.rules.counts_on_completion:
             answer = sent.answered(outcome_of(answer.checked))
             if not isinstance(answer.outcome, BackendError):
-                self.stat.add(sent.inference, None)
+                self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
         self._requests.complete(answer)
 
-    def _reply(self, inference: Inference, answer: Answer, counts: bool = True) -> V1Reply:
-        """Return the reply; count its request if ``counts``."""
-        received = perf_counter_ns()
+    def _read(self, answer: Answer, client_id: int = 0, counts: bool = True) -> Completed:
+        """Return an answered request completed; count it if ``counts``."""
+        inference, received, results = answer.inference, perf_counter_ns(), None
+        known = answer.sent.prepared if isinstance(answer, Answered) else None
         try:
-            reply = answer.reply(self._send)
+            if known is not None and isinstance(answer, Answered):
+                results, reply = known.results(answer.outcome), known.reply
+            if results is None:
+                reply = answer.reply(self._send)
         except InferenceServerException:
             if counts and self.endpoint.rules.counts_failures:
-                self.stat.add(inference, received)
+                self.stat.add(inference.started_ns, inference.sent_ns, received)
             raise
         if counts:
-            self.stat.add(inference, received)
-        return reply
+            self.stat.add(inference.started_ns, inference.sent_ns, received)
+        return Completed(inference.request_id, inference.options, reply, client_id, results)
 
 
 class ContextStat:
@@ -318,14 +369,14 @@ class ContextStat:
         """Begin with a lock that nobody holds, in a forked child too."""
         self._lock = threading.Lock()  # every request takes it: cheaper than a forks.Lock
 
-    def add(self, inference: Inference, received: int | None) -> None:
+    def add(self, started: int, sent: int, received: int | None) -> None:
         """Count a request that is completed now; ``received`` is None if nothing is read."""
         now = perf_counter_ns()
         read_ns = 0 if received is None else now - received
         with self._lock:
             completed, total, send, receive = self._counts
-            total += now - inference.started_ns
-            self._counts = (completed + 1, total, send + inference.send_ns, receive + read_ns)
+            total += now - started
+            self._counts = (completed + 1, total, send + sent - started, receive + read_ns)
 
     def as_dict(self) -> dict[str, int]:
         """Return the four counters under v1's names."""

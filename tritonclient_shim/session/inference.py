@@ -53,7 +53,7 @@ class Inference(NamedTuple):
     ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
     id in the request's header, 0 for none, which the reply repeats (docs/v1-behaviour.md §4.5).
     ``headers`` go with the call beside the request, as headers or metadata. ``options`` say what a
-    context makes of the reply. ``send_ns`` is the time that its request took to make.
+    context makes of the reply. Its request was made from ``started_ns`` to ``sent_ns``.
     """
 
     session: ServerSession
@@ -65,7 +65,7 @@ class Inference(NamedTuple):
     headers: CallHeaders = ()
     options: Options = Options()
     started_ns: int = 0
-    send_ns: int = 0
+    sent_ns: int = 0
 
     def prepare(self, streaming: bool = False) -> Sendable:
         """Return what can be sent. Raises BackendError; a refusal of v1's server is a ServerError.
@@ -229,21 +229,15 @@ class Answered(NamedTuple):
         A request that was refused because the model has been reloaded is sent once more with
         ``again``, unless it must not be sent twice.
         """
-        sent, outcome = self
-        inference, prepared = sent.inference, sent.prepared
-        if prepared is not None and not isinstance(outcome, BackendError):
-            reply = prepared.v1_reply(outcome, inference.client_id)
-            if reply is not None:
-                return reply
         try:
             try:
                 return self._read()
             except BackendError as error:
                 if not self._may_repeat(error):
                     raise
-            return inference.prepare().send(again)._read()
+            return self.inference.prepare().send(again)._read()
         except BackendError as error:
-            raise inference.error(error) from shown_cause(error)
+            raise self.inference.error(error) from shown_cause(error)
 
     def _read(self) -> V1Reply:
         """Return the reply. Raises BackendError."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
+from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -27,10 +28,10 @@ from tritonclient_shim.core.model import (
     V1Input,
     V1Reply,
     V1Request,
-    V1Result,
 )
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.request import CLASS, RAW, Options
+from tritonclient_shim.translate.result import MAX_DIMS, arrays
 
 #: The switch; the benchmarks turn it off beside the small run.
 enabled = True
@@ -40,6 +41,7 @@ Data = List[Tuple[Buffer, ...]]
 
 #: The types of flags, correlation id, priority and timeout.
 _INTEGERS = [int] * 4
+_SEQUENCE_FLAGS = FLAG_SEQUENCE_START | FLAG_SEQUENCE_END
 
 _kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
 _kind_of_tensor = itemgetter(0, 1, 2)  # name, datatype and shape
@@ -88,8 +90,10 @@ class PreparedRequest:
         self._call = call._replace(inputs=())
         self._outputs = [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
         self._classified = any(item.class_count is not None for item in request.outputs)
-        #: The kind of the first reply, the places of its outputs' tensors, and it without data.
-        self._reply: tuple[list[Any], list[int], V1Reply] | None = None
+        #: The first reply without outputs, its kind, and key, place, type and dims of each output.
+        self.reply = V1Reply("", 0, 0, ())
+        self._kind: list[Any] = []
+        self._places: list[tuple[Any, int, str, tuple[int, ...]]] = []
 
     def bind(
         self,
@@ -97,38 +101,48 @@ class PreparedRequest:
         passed: RunArguments,
         correlation_id: int,
         next_id: Callable[[], int],
-    ) -> tuple[V1Request, InferCall] | None:
-        """Return the request with these arguments, and its call; None if it is another request.
+    ) -> InferCall | None:
+        """Return the call of a request with these arguments; None if it is another request.
 
         ``correlation_id`` is the context's. ``next_id`` is called for a request that is bound.
         """
         data = self._data(profile, passed)
         if data is None:
             return None
-        flags = passed.flags & arguments.UINT32
+        flags, wire = passed.flags, self._call
         number = passed.correlation_id & arguments.UINT64 or correlation_id
         if self._classified and (flags or number):
             return None  # the server may classify requests of a sequence: the call differs
-        priority = passed.priority & arguments.UINT32
-        timeout_us = passed.timeout_us & arguments.UINT64
         client_id = next_id()
-        inputs, tensors = [], []
-        for (_, _, dims, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data):
-            inputs.append(V1Input(name, dims, chunks, size))
-            tensors.append(TensorIn(name, datatype, shape, chunks, size))
-        # Named tuples are made directly: _replace takes several times as long.
-        shared, wire = self._request, self._call
-        request = V1Request(
-            shared.model_version, shared.batch_size, tuple(inputs), shared.outputs,
-            number, flags, priority, timeout_us, client_id,
-        )  # fmt: skip
-        call = InferCall(
+        tensors = [
+            TensorIn(name, datatype, shape, chunks, size)
+            for (_, _, _, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data)
+        ]
+        # A named tuple is made directly: _replace takes several times as long.
+        return InferCall(
             wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
-            str(client_id) if client_id else "", number,
+            str(client_id) if client_id else "",
+            number,
             bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
-            priority, timeout_us, wire.binary,
+            passed.priority & arguments.UINT32, passed.timeout_us & arguments.UINT64, wire.binary,
         )  # fmt: skip
-        return request, call
+
+    def request(self, call: InferCall) -> V1Request:
+        """Return the request of a call that :meth:`bind` has returned."""
+        flags = call.sequence_start * FLAG_SEQUENCE_START + call.sequence_end * FLAG_SEQUENCE_END
+        return self._request._replace(
+            inputs=tuple(
+                [
+                    V1Input(tensor.name, known.dims, tensor.chunks, tensor.byte_size)
+                    for known, tensor in zip(self._inputs, call.inputs)
+                ]
+            ),
+            correlation_id=call.sequence_id,
+            flags=flags,
+            priority=call.priority,
+            timeout_us=call.timeout_us,
+            id=int(call.request_id or 0),
+        )
 
     def _data(self, profile: ModelProfile, passed: RunArguments) -> Data | None:
         """Return the arrays of a request with these arguments; None if it is another request."""
@@ -141,6 +155,7 @@ class PreparedRequest:
             or type(batch_size) is not int
             or batch_size != self.options.batch_size
             or [*map(type, numbers)] != _INTEGERS
+            or not 0 <= passed.flags <= _SEQUENCE_FLAGS
             or len(inputs) != len(self._inputs)
             or [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
             != self._outputs
@@ -159,34 +174,41 @@ class PreparedRequest:
             return None
         return data
 
-    def v1_reply(self, answer: InferReply, client_id: int) -> V1Reply | None:
-        """Return the v1 reply if the answer is of the first one's kind; otherwise None."""
-        if self._reply is None:
+    def results(self, answer: InferReply | BackendError) -> dict[Any, list[Any]] | None:
+        """Return what ``run`` returns, if the answer is of the first one's kind; otherwise None."""
+        if isinstance(answer, BackendError):
             return None
-        kind, places, (name, version, batch_size, outputs, _) = self._reply
-        if [answer[:2], *map(_kind_of_tensor, answer.outputs)] != kind:
+        if [answer[:2], *map(_kind_of_tensor, answer.outputs)] != self._kind:
             return None
-        results = []
-        for place, (output, datatype, dims, size, _, _, _) in zip(places, outputs):
+        results = {}
+        for key, place, datatype, dims in self._places:
             data = answer.outputs[place].data
             if data is None:
                 return None
-            results.append(V1Result(output, datatype, dims, size, data))
-        return V1Reply(name, version, batch_size, tuple(results), client_id)
+            results[key] = arrays(datatype, dims, data, self.options.batch_size)
+        return results
 
     def learn(self, answer: InferReply, reply: V1Reply) -> None:
         """Remember the kind of the first answer, which the long way has made this reply of."""
-        if self._reply is not None or self._classified or not to_v1.fits(self.profile, answer):
+        if self._kind or self._classified or not to_v1.fits(self.profile, answer):
             return
         place_of = {tensor.name: place for place, tensor in enumerate(answer.outputs)}
+        # Backends check the size of data by the reply's own datatype.
         plain = all(
-            result.data is not None and dtypes.itemsize(result.datatype) for result in reply.outputs
+            result.data is not None
+            and dtypes.itemsize(result.datatype)
+            and answer.outputs[place_of[result.name]].datatype == result.datatype
+            and len(result.dims) <= MAX_DIMS
+            for result in reply.outputs
         )
-        if plain and len(place_of) == len(answer.outputs):
-            places = [place_of[result.name] for result in reply.outputs]
-            outputs = tuple([result._replace(data=None) for result in reply.outputs])
-            kind = [answer[:2], *map(_kind_of_tensor, answer.outputs)]  # with model and version
-            self._reply = kind, places, reply._replace(outputs=outputs)
+        keys = [requested.key for requested in self.options.outputs]
+        if plain and len(place_of) == len(answer.outputs) and len(keys) == len(reply.outputs):
+            self._places = [
+                (key, place_of[result.name], result.datatype, result.dims)
+                for key, result in zip(keys, reply.outputs)
+            ]
+            self.reply = reply._replace(outputs=())
+            self._kind = [answer[:2], *map(_kind_of_tensor, answer.outputs)]
 
 
 def prepare(
@@ -205,6 +227,8 @@ def prepare(
         or type(outputs) is not dict
         or len(inputs) != len(request.inputs)
         or not all(map(_is_plain, outputs.values()))
+        or not 0 < len({output.name for output in request.outputs}) == len(outputs)
+        or not options.batch_size
     ):
         return None
     classified = any(item.class_count is not None for item in request.outputs)

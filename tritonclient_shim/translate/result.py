@@ -87,7 +87,7 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         return _string_arrays(byte_strings.deserialize(data), dims, rows)
     if len(data) if type(data) is bytes else memoryview(data).nbytes:
         batch = np.frombuffer(data, row.numpy)
-        if not (batch.flags.writeable and batch.flags.aligned):
+        if type(data) is bytes or not (batch.flags.writeable and batch.flags.aligned):
             batch = batch.copy()
     else:  # NumPy refuses an empty buffer
         batch = np.empty(0, row.numpy)
