@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import tritonclient.grpc
 
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
+from tritonclient_shim.rewrite.helpers.models import InferModel
 
 
 def test_protocol_of_the_program() -> None:
@@ -254,3 +256,14 @@ def test_error_of_the_constructor() -> None:
     tried = f"{source}try:\n    make(n)\nexcept InferenceServerException:\n    print('refused')\n"
     assert "check_model(c, name)" in body(tried)
     assert "check_model(" not in body(source)
+
+
+def test_large_sequence_id() -> None:
+    """Over gRPC, a sequence's id above 2**63 - 1 becomes a negative number."""
+    model = object.__new__(InferModel)  # the constructor asks the server
+    model.client = tritonclient.grpc.InferenceServerClient("127.0.0.1:1")
+    model.version, model.sequence = "", 0
+    ids = [7, 2**63 - 1, 2**63, 2**64 - 1]
+    sent = [model.options(corr_id=item)["sequence_id"] for item in ids]
+    model.close()
+    assert sent == [7, 2**63 - 1, -(2**63), -1]

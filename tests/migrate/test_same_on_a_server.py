@@ -43,6 +43,10 @@ print(models.first.run({"INPUT0": [row], "INPUT1": [row]}, RAW))
 print(models["multi_version"].run({"INPUT0": [np.zeros(1, np.float32)]}, RAW))
 print(len(models.every), models.first is models["simple"], hasattr(models, "of_simple"))
 try:
+    models["simple"].run({"INPUT0": [row], "INPUT1": [row]}, RAW, 2)
+except InferenceServerException:
+    print("another batch size")
+try:
     models["no such model"]
 except InferenceServerException:
     print("no such model")
