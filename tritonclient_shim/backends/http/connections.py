@@ -61,10 +61,8 @@ class HttpConnection:
             if context is not None:
                 if connector.proxy is not None:
                     open_tunnel(self._socket, location, connector.proxy)
-                try:
+                with HANDSHAKE:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
-                except HANDSHAKE.errors as error:
-                    raise HANDSHAKE.error(error) from error
             self._socket.settimeout(connector.settings.network_timeout)
         except BaseException:  # whatever it is, nobody else knows of the socket
             self.close()
@@ -78,11 +76,9 @@ class HttpConnection:
 
     def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
-        try:
+        with SEND:
             for part in _parts(pieces):
                 self._socket.sendall(part)
-        except SEND.errors as error:
-            raise SEND.error(error) from error
         with self._socket.makefile("rb") as stream:
             return read_reply(stream)
 
@@ -127,10 +123,8 @@ class HttpPool:
         (docs/v1-behaviour.md §3.1).
         """
         if self._location is None:
-            try:
+            with ADDRESS:
                 self._location = parse(self._endpoint.address, self._endpoint.secure)
-            except ADDRESS.errors as error:
-                raise ADDRESS.error(error) from error
         return self._location
 
     def known_server(self) -> KnownServer:
@@ -175,10 +169,8 @@ class HttpPool:
 
     def _connect(self) -> HttpConnection:
         if self._endpoint.secure and self._context is None:
-            try:
+            with HANDSHAKE:
                 self._context = tls.client_context(self.connector.tls)
-            except HANDSHAKE.errors as error:
-                raise HANDSHAKE.error(error) from error
         return HttpConnection(self.location, self._context, self.connector)
 
     def _take(self) -> HttpConnection | None:

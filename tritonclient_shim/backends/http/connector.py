@@ -66,13 +66,11 @@ class HttpConnector(NamedTuple):
         Raises TransportError where that is impossible.
         """
         target, settings = self.proxy or location, self.settings
-        try:
+        with CONNECT:
             peer = socket.create_connection((target.host, target.port), settings.connect_timeout)
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if settings.keepalive_time is not None:
                 _keep_alive(peer, settings.keepalive_time, settings.keepalive_timeout or 20.0)
-        except CONNECT.errors as error:
-            raise CONNECT.error(error) from error
         return peer
 
 
@@ -107,14 +105,9 @@ def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> N
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization:
         lines.append(f"Proxy-Authorization: {proxy.authorization}")
-    try:
+    with SEND:
         connected.sendall("\r\n".join([*lines, "", ""]).encode())
-    except SEND.errors as error:
-        raise SEND.error(error) from error
-    try:
-        with connected.makefile("rb") as stream:  # the server speaks only after the client
-            status = read_head(stream).status
-    except ANSWER.errors as error:
-        raise ANSWER.error(error) from error
+    with ANSWER, connected.makefile("rb") as stream:  # the server speaks only after the client
+        status = read_head(stream).status
     if status != 200:
         raise TransportError(f"{PREFIX}Failure when receiving data from the peer")

@@ -68,16 +68,19 @@ _TIMEOUT = ErrorRule(
 
 
 class Phase:
-    """A step of an exchange. Use it as ``except SEND.errors as e: raise SEND.error(e) from e``."""
+    """A step of an exchange, for ``with``: its exceptions become errors by the first rule."""
 
     def __init__(self, *rules: ErrorRule) -> None:
         self._rules = rules
-        self.errors = tuple(exception for rule in rules for exception in rule.exceptions)
 
-    def error(self, error: BaseException) -> TransportError:
-        """Return the error that one of the :attr:`errors` becomes, by the first rule that fits."""
-        rule = next(rule for rule in self._rules if isinstance(error, rule.exceptions))
-        return rule.error(PREFIX + rule.text, kind=rule.kind)
+    def __enter__(self) -> None:
+        """Begin the step."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            for rule in self._rules:
+                if isinstance(error, rule.exceptions):
+                    raise rule.error(PREFIX + rule.text, kind=rule.kind) from error
 
 
 ADDRESS = Phase(

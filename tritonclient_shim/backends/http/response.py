@@ -164,17 +164,13 @@ class Reply(NamedTuple):
 
 def read_reply(stream: Any) -> tuple[Reply, bool]:
     """Return the next answer; also whether another request may follow on the connection."""
-    try:
+    with ANSWER:
         head = read_head(stream)
-    except ANSWER.errors as error:
-        raise ANSWER.error(error) from error
-    try:
+    with BODY:
         if head.length is not None:
             body = _exactly(stream, head.length)
         else:
             body = _chunks(stream) if head.chunked else stream.read()
-    except BODY.errors as error:
-        raise BODY.error(error) from error
     return Reply(head.status, head.headers, body), head.kept_open
 
 
