@@ -1,24 +1,18 @@
 """The contract of a backend, as the session uses it. Its tests run over every backend.
 
-Control calls are here once: their requests, and how replies become records.
+The requests of control calls are here once, their replies in ``replies.py``.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, Union
-from urllib.parse import unquote
 
+from tritonclient_shim.backends import replies
+from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core.errors import BackendError, ServerError
-from tritonclient_shim.core.metadata import (
-    KnownServer,
-    ModelMetadata,
-    ServerMetadata,
-    TensorMetadata,
-)
+from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
-    BatchStatistics,
-    Duration,
     Endpoint,
     IndexRow,
     InferCall,
@@ -92,7 +86,7 @@ class Backend:
                 documents[name] = self.model_config(name)
         return documents
 
-    def _ask(self, call: str, name: str = "", **fields: Any) -> Fields:
+    def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
         """Make a control call, named as the gRPC service does, about a model or a region.
 
         ``fields`` are those of its request besides the name. Raise BackendError, with the name as
@@ -102,19 +96,19 @@ class Backend:
 
     def server_metadata(self) -> ServerMetadata:
         """Return name (``--id``), version and extensions."""
-        return read(_server_metadata, self._ask("ServerMetadata"))
+        return read(replies.server_metadata, self._ask("ServerMetadata"))
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """Return the tensors that a model declares."""
-        return read(_model_metadata, self._ask("ModelMetadata", name))
+        return read(replies.model_metadata, self._ask("ModelMetadata", name))
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """Return the statistics of one model, or of all."""
-        return read(_statistics, self._ask("ModelStatistics", name, version=version))
+        return read(replies.statistics, self._ask("ModelStatistics", name, version=version))
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """Return a row per model version."""
-        return read(_index_rows, self._ask("RepositoryIndex"))
+        return read(replies.index_rows, self._ask("RepositoryIndex"))
 
     def load(self, name: str) -> None:
         """Load a model; return when it is ready or has failed."""
@@ -152,8 +146,8 @@ class Backend:
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """Return the regions of both kinds under their users' names."""
-        system = self._ask("SystemSharedMemoryStatus")
-        return read(_regions, system, self._ask("CudaSharedMemoryStatus"))
+        system = read(replies.regions, "system", self._ask("SystemSharedMemoryStatus"))
+        return system + read(replies.regions, "cuda", self._ask("CudaSharedMemoryStatus"))
 
 
 class InferStream(Protocol):
@@ -193,102 +187,3 @@ class StreamingBackend(Backend):
     ) -> InferStream:
         """Open one stream of ModelStreamInfer, with metadata of its own."""
         raise NotImplementedError
-
-
-class Fields(Protocol):
-    """A reply, or a part of it, whose members are checked when they are read.
-
-    A method without a ``default`` raises UnreadableReply for a missing member.
-    """
-
-    def text(self, name: str, default: Any = ...) -> str:
-        """Return a string."""
-
-    def version(self, name: str) -> str:
-        """Return a model version, '' without one."""
-
-    def number(self, name: str, default: Any = ...) -> int:
-        """Return a count, a size or a time."""
-
-    def sizes(self, name: str) -> tuple[int, ...]:
-        """Return a shape; () without one."""
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of strings; () without one."""
-
-    def part(self, name: str) -> Fields | None:
-        """Return a record; None without one."""
-
-    def parts(self, name: str) -> Sequence[Fields]:
-        """Return a list of records; [] without one."""
-
-
-def _server_metadata(reply: Fields) -> ServerMetadata:
-    return ServerMetadata(reply.text("name"), reply.text("version", ""), reply.texts("extensions"))
-
-
-def _model_metadata(reply: Fields) -> ModelMetadata:
-    inputs, outputs = (tuple(map(_tensor, reply.parts(side))) for side in ("inputs", "outputs"))
-    return ModelMetadata(reply.text("name"), reply.text("platform", ""), inputs, outputs)
-
-
-def _tensor(reply: Fields) -> TensorMetadata:
-    return TensorMetadata(reply.text("name"), reply.text("datatype", ""), reply.sizes("shape"))
-
-
-def _index_rows(reply: Fields) -> tuple[IndexRow, ...]:
-    return tuple(map(_index_row, reply.parts("models")))
-
-
-def _index_row(row: Fields) -> IndexRow:
-    state = row.text("state", "").rpartition(".")[2]  # MLServer writes State.READY over gRPC
-    return IndexRow(row.text("name"), row.version("version"), state, row.text("reason", ""))
-
-
-_BATCH_DURATIONS = ("compute_input", "compute_infer", "compute_output")
-_REQUEST_DURATIONS = ("success", "fail", "queue", *_BATCH_DURATIONS)
-
-
-def _statistics(reply: Fields) -> tuple[ModelStatistics, ...]:
-    return tuple(map(_model_statistics, reply.parts("model_stats")))
-
-
-def _model_statistics(row: Fields) -> ModelStatistics:
-    return ModelStatistics(
-        name=row.text("name"),
-        version=row.version("version"),
-        last_inference_ms=row.number("last_inference", 0),
-        inference_count=row.number("inference_count", 0),
-        execution_count=row.number("execution_count", 0),
-        batches=tuple(map(_batch_statistics, row.parts("batch_stats"))),
-        **_durations(row.part("inference_stats"), _REQUEST_DURATIONS),
-    )
-
-
-def _batch_statistics(row: Fields) -> BatchStatistics:
-    return BatchStatistics(row.number("batch_size"), **_durations(row, _BATCH_DURATIONS))
-
-
-def _durations(reply: Fields | None, names: tuple[str, ...]) -> dict[str, Duration]:
-    """Return the times that a server reports, in ns, by their names."""
-    parts = {name: reply.part(name) for name in names} if reply else {}
-    return {
-        name: Duration(part.number("count"), part.number("ns"))
-        for name, part in parts.items()
-        if part
-    }
-
-
-def _regions(system: Fields, cuda: Fields) -> tuple[RegisteredRegion, ...]:
-    regions: list[RegisteredRegion] = []
-    for row in system.parts("regions"):
-        key, offset = row.text("key"), row.number("offset", 0)
-        regions.append(RegisteredRegion(*_name_and_size(row), key, offset))
-    for row in cuda.parts("regions"):
-        device = row.number("device_id", 0)
-        regions.append(RegisteredRegion(*_name_and_size(row), device_id=device, kind="cuda"))
-    return tuple(regions)
-
-
-def _name_and_size(row: Fields) -> tuple[str, int]:
-    return unquote(row.text("name")), row.number("byte_size")

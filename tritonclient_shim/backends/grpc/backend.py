@@ -11,10 +11,11 @@ import weakref
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from typing import Any, Awaitable, Callable, Collection, Iterator, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Collection, Iterator, TypeVar
 
 import grpc
 import tritonclient.grpc
+from google.protobuf.json_format import MessageToDict
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tritonclient_shim.backends import tls
@@ -55,6 +56,7 @@ from tritonclient_shim.backends.grpc.framing import (
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.headers import Plugin, current_headers, plugin_of
 from tritonclient_shim.backends.names import percent_encoded
+from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
 from tritonclient_shim.core.forks import Call, calls
@@ -230,37 +232,8 @@ def _popped(request: list[bytes]) -> Iterator[bytes]:
         yield request.pop()
 
 
-class MessageFields:
-    """A message of protobuf; see :class:`tritonclient_shim.backends.base.Fields`."""
-
-    def __init__(self, message: Any) -> None:
-        self.message = message
-
-    def _member(self, name: str, default: Any = None) -> Any:
-        return getattr(self.message, name)
-
-    text = number = version = _member
-
-    def sizes(self, name: str) -> tuple[Any, ...]:
-        """Return a repeated member, of numbers or strings."""
-        return tuple(getattr(self.message, name))
-
-    texts = sizes
-
-    def part(self, name: str) -> MessageFields:
-        """Return a message inside this one."""
-        return MessageFields(getattr(self.message, name))
-
-    def parts(self, name: str) -> Sequence[MessageFields]:
-        """Return the messages of a repeated member, or of a map."""
-        rows = getattr(self.message, name)
-        return [*map(MessageFields, rows.values() if hasattr(rows, "values") else rows)]
-
-
 def config_document(reply: Any) -> ModelConfigDocument:
     """``ModelConfigResponse`` → document with the wire bytes of ``inference.ModelConfig``."""
-    if reply is None:
-        raise no_message()
     config = reply.config
     content, policy = bytes(config.SerializeToString()), config.model_transaction_policy
     return ModelConfigDocument(content, config.backend, policy.decoupled)
@@ -282,11 +255,11 @@ class GrpcBackend(StreamingBackend):
 
     def live(self) -> bool:
         """Return the answer to ServerLive."""
-        return bool(self._ask("ServerLive").message.live)
+        return bool(self._message("ServerLive").live)
 
     def ready(self) -> bool:
         """Return the answer to ServerReady."""
-        return bool(self._ask("ServerReady").message.ready)
+        return bool(self._message("ServerReady").ready)
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the channel."""
@@ -294,7 +267,7 @@ class GrpcBackend(StreamingBackend):
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return the configuration; ServerError NOT_FOUND for an unknown or unloaded model."""
-        return read(config_document, self._ask("ModelConfig", name, version=version).message)
+        return read(config_document, self._message("ModelConfig", name, version=version))
 
     def _command(self, rpc: str, name: str) -> None:
         """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
@@ -310,7 +283,14 @@ class GrpcBackend(StreamingBackend):
                     raise
                 raise ServerError(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
-    def _ask(self, call: str, name: str = "", **fields: Any) -> MessageFields:
+    def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
+        reply = self._message(call, name, **fields)
+        values = read(MessageToDict, reply, True, True)  # with defaults, by the names of HTTP
+        if "regions" in values:  # a map by names, which HTTP has as a list
+            values["regions"] = [*values["regions"].values()]
+        return JsonFields(values)
+
+    def _message(self, call: str, name: str = "", **fields: Any) -> Any:
         if name:
             fields["name"] = percent_encoded(name) if "SharedMemory" in call else name
         request, metadata = getattr(service_pb2, f"{call}Request")(**fields), current_headers()
@@ -319,7 +299,7 @@ class GrpcBackend(StreamingBackend):
         )
         if reply is None:
             raise no_message()
-        return MessageFields(reply)
+        return reply
 
     # ------------------------------------------------------------------------- inference
 

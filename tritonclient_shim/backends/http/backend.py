@@ -11,7 +11,6 @@ from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.clients import is_closed
 from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.http.answers import (
-    JsonFields,
     check_done,
     config_document,
     json_of,
@@ -25,6 +24,7 @@ from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part
+from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (

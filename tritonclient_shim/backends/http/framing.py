@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tritonclient_shim.backends.http.answers import JsonFields, json_of, v2_object
+from tritonclient_shim.backends.http.answers import json_of, v2_object
 from tritonclient_shim.backends.names import path_part, percent_encoded
+from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableReply, Unsendable
 from tritonclient_shim.core.model import (
@@ -259,7 +260,7 @@ def _tensor(output: JsonFields) -> tuple[TensorOut, int | None]:
     name, datatype = output.text("name"), output.text("datatype")
     parameters = output.part("parameters")
     shape = tuple(output.list("shape"))
-    if parameters and parameters.value.get("binary_data_size") is not None:
+    if parameters.value.get("binary_data_size") is not None:
         size = parameters.number("binary_data_size")
         check_sizes(TensorOut(name, datatype, shape), size)
         return TensorOut(name, datatype, shape), size
