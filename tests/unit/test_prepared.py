@@ -202,7 +202,7 @@ def test_replies_with_classes_are_read_anew() -> None:
     known = prepared_by(CLASSES)
     _, bound, _, _ = bind(known, CLASSES)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
-    assert known.results(FIRST) is None
+    assert known.read(FIRST) is None
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,8 +288,8 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
     with suppress(ServerError):
         known.learn(first, to_v1.v1_reply(PROFILE, bound, first, None))
     for reply in (first, second):
-        results = known.results(reply)
-        assert results is None or entries(results) == outcome(known, bound, reply)
+        reading = known.read(reply)
+        assert reading is None or entries(reading[1]) == outcome(known, bound, reply)
 
 
 def test_the_next_reply_is_known() -> None:
@@ -298,7 +298,7 @@ def test_the_next_reply_is_known() -> None:
     _, bound, _, _ = bind(known, USUAL)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
-    assert entries(known.results(second)) == outcome(known, bound, second)
+    assert entries(known.read(second)[1]) == outcome(known, bound, second)
 
 
 # ----------------------------------------------------------------------------- replacement

@@ -34,7 +34,7 @@ from tritonclient_shim.session.inference import (
     Sendable,
 )
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest
+from tritonclient_shim.session.prepared import PreparedRequest, Reading
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.handle_table import lookup
@@ -42,6 +42,9 @@ from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import open_servers, request, result
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options
+
+#: Returns the id of the next request.
+NextId = Callable[[], int]
 
 #: Seconds for which a refusal of this side waits while the model's configuration is read again.
 ASKED_AGAIN_WITHIN = 5.0
@@ -59,8 +62,8 @@ class Completed(NamedTuple):
     request_id: int
     options: Options
     reply: V1Reply
-    client_id: int = 0
     results: dict[Any, list[Any]] | None = None
+    client_id: int = 0
 
     @property
     def has_first(self) -> bool:
@@ -106,6 +109,8 @@ class InferSession(ServerSession):
         self._requests = InFlight()
         self._stream: ContextStream | None = None
         self._send: Send
+        #: The id of a request of ``run``: streams number all requests, other contexts none.
+        self._run_id: NextId = int  # 0
         self._prepared: PreparedRequest | None = None
         try:
             self._connect(streaming)
@@ -121,6 +126,7 @@ class InferSession(ServerSession):
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
                 self._send = self._stream.infer
+                self._run_id = self._requests.next_id
             self._find_model(request_id)
             self._model.check_context(
                 self.backend, self.model_version, self.correlation_id, streaming
@@ -157,32 +163,32 @@ class InferSession(ServerSession):
     def run(self, arguments: RunArguments) -> Completed:
         """Run one inference and return it completed. Raises InferenceServerException."""
         started = perf_counter_ns()
-        known, call = self._bind(arguments, numbered=self._stream is not None)
+        known, call = self._bind(arguments, self._run_id)
         if known is None or call is None:
-            sendable = self._prepare(arguments, self._stream is not None, started)
-            return self._read(sendable.send(self._send))
+            sendable = self._prepare(arguments, self._run_id, started)
+            return self._read(sendable.send(self._send), perf_counter_ns())
         request_id, sent = next_request_id(), perf_counter_ns()
         try:
             outcome: Outcome = self._send(call)
         except BackendError as error:
             outcome = error
         received = perf_counter_ns()
-        results = known.results(outcome)
-        if results is None:
-            return self._read(
-                Answered(self._bound(known, call, request_id, started, sent), outcome)
-            )
+        reading = known.read(outcome)
+        if reading is None:
+            bound = self._bound(known, call, request_id, started, sent)
+            return self._read(bound.answered(outcome), received)
         self.stat.add(started, sent, received)
-        return Completed(request_id, known.options, known.reply, 0, results)
+        return Completed(request_id, known.options, *reading)
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
         started = perf_counter_ns()
-        known, call = self._bind(arguments, numbered=True)
+        next_id = self._requests.next_id
+        known, call = self._bind(arguments, next_id)
         if known is None or call is None:
-            sendable = self._prepare(arguments, True, started)
+            sendable = self._prepare(arguments, next_id, started)
         else:
             sendable = self._bound(known, call, next_request_id(), started, perf_counter_ns())
         client_id = sendable.inference.client_id
@@ -211,8 +217,10 @@ class InferSession(ServerSession):
         answer = self._requests.take(client_id, wait)
         if answer is None:
             return None
-        counts = not self.endpoint.rules.counts_on_completion
-        return self._read(answer, client_id, counts)
+        received, reading = perf_counter_ns(), None
+        if isinstance(answer, Answered) and answer.sent.prepared is not None:
+            reading = answer.sent.prepared.read(answer.outcome)
+        return self._read(answer, received, reading, client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -234,13 +242,12 @@ class InferSession(ServerSession):
     # ------------------------------------------------------------------- from the arguments
 
     def _bind(
-        self, arguments: RunArguments, numbered: bool
+        self, arguments: RunArguments, next_id: NextId
     ) -> tuple[PreparedRequest | None, InferCall | None]:
         """Return the prepared request, and the call if the arguments can be bound to it."""
         known, profile = self._prepared, self._model.profile
         if known is None or profile is None:
             return None, None
-        next_id: Callable[[], int] = self._requests.next_id if numbered else int  # else 0
         call = known.bind(profile, arguments, self.correlation_id, next_id)
         if call is not None:
             self.correlation_id = call.sequence_id
@@ -252,13 +259,20 @@ class InferSession(ServerSession):
     ) -> Sendable:
         """Return a bound request as the long way does."""
         v1_request = known.request(call)
-        inference = Inference(
-            self, self._model, self.model_version, request_id, v1_request.id,
-            lambda _: v1_request, (), known.options, started, sent,
-        )  # fmt: skip
+        inference = self._inference(v1_request, known.options, request_id, started, sent)
         return Sendable(inference, known.profile, v1_request, call, known)
 
-    def _prepare(self, arguments: RunArguments, numbered: bool, started: int) -> Sendable | Refused:
+    def _inference(
+        self, v1_request: V1Request, options: Options, request_id: int, started: int, sent: int
+    ) -> Inference:
+        return Inference(
+            self, self._model, self.model_version, request_id, v1_request.id,
+            lambda _: v1_request, (), options, started, sent,
+        )  # fmt: skip
+
+    def _prepare(
+        self, arguments: RunArguments, next_id: NextId, started: int
+    ) -> Sendable | Refused:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
@@ -268,12 +282,10 @@ class InferSession(ServerSession):
         if profile is None:  # the model was not loaded when it was last asked for
             with self.guard(next_request_id(), _NO_STATUS):
                 profile = self._model.read(self.backend)
-        next_id: Callable[[], int] = self._requests.next_id if numbered else int  # else 0
         options, v1_request = self._checked(profile, arguments, next_id)
-        inference = Inference(
-            self, self._model, self.model_version, next_request_id(), v1_request.id,
-            lambda _: v1_request, (), options, started, perf_counter_ns(),
-        )  # fmt: skip
+        inference = self._inference(
+            v1_request, options, next_request_id(), started, perf_counter_ns()
+        )
         try:
             sendable = inference.prepare()
         except BackendError as error:
@@ -285,7 +297,7 @@ class InferSession(ServerSession):
         return sendable
 
     def _checked(
-        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
+        self, profile: ModelProfile, arguments: RunArguments, next_id: NextId
     ) -> tuple[Options, V1Request]:
         """Make the request the long way, anew if it was refused by an outdated configuration."""
         try:
@@ -306,7 +318,7 @@ class InferSession(ServerSession):
             return False
 
     def _v1_request(
-        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
+        self, profile: ModelProfile, arguments: RunArguments, next_id: NextId
     ) -> tuple[Options, V1Request]:
         """Make the request the long way."""
         whole = open_servers.completed(profile, arguments)
@@ -334,22 +346,25 @@ class InferSession(ServerSession):
                 self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
         self._requests.complete(answer)
 
-    def _read(self, answer: Answer, client_id: int = 0, counts: bool = True) -> Completed:
-        """Return an answered request completed; count it if ``counts``."""
-        inference, received, results = answer.inference, perf_counter_ns(), None
-        known = answer.sent.prepared if isinstance(answer, Answered) else None
+    def _read(
+        self, answer: Answer, received: int, reading: Reading | None = None, client_id: int = 0
+    ) -> Completed:
+        """Return an answered request completed and counted.
+
+        ``reading`` is what a prepared request has read of the answer. ``client_id`` is that of an
+        asynchronous request, which may have been counted on completion.
+        """
+        inference, rules = answer.inference, self.endpoint.rules
+        counts = not (client_id and rules.counts_on_completion)
         try:
-            if known is not None and isinstance(answer, Answered):
-                results, reply = known.results(answer.outcome), known.reply
-            if results is None:
-                reply = answer.reply(self._send)
+            reply, results = reading or (answer.reply(self._send), None)
         except InferenceServerException:
-            if counts and self.endpoint.rules.counts_failures:
+            if counts and rules.counts_failures:
                 self.stat.add(inference.started_ns, inference.sent_ns, received)
             raise
         if counts:
             self.stat.add(inference.started_ns, inference.sent_ns, received)
-        return Completed(inference.request_id, inference.options, reply, client_id, results)
+        return Completed(inference.request_id, inference.options, reply, results, client_id)
 
 
 class ContextStat:

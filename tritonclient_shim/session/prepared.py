@@ -10,7 +10,7 @@ which knows nothing of this. So do all requests while :data:`enabled` is False.
 from __future__ import annotations
 
 from operator import attrgetter, is_, itemgetter
-from typing import Any, Callable, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -38,6 +38,9 @@ enabled = True
 
 #: The arrays of each input, in the model's order.
 Data = List[Tuple[Buffer, ...]]
+
+#: A reply without its outputs, and what ``run`` returns of these.
+Reading = Tuple[V1Reply, Dict[Any, List[Any]]]
 
 #: The types of flags, correlation id, priority and timeout.
 _INTEGERS = [int] * 4
@@ -91,7 +94,7 @@ class PreparedRequest:
         self._outputs = [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
         self._classified = any(item.class_count is not None for item in request.outputs)
         #: The first reply without outputs, its kind, and key, place, type and dims of each output.
-        self.reply = V1Reply("", 0, 0, ())
+        self._reply = V1Reply("", 0, 0, ())
         self._kind: list[Any] = []
         self._places: list[tuple[Any, int, str, tuple[int, ...]]] = []
 
@@ -174,8 +177,8 @@ class PreparedRequest:
             return None
         return data
 
-    def results(self, answer: InferReply | BackendError) -> dict[Any, list[Any]] | None:
-        """Return what ``run`` returns, if the answer is of the first one's kind; otherwise None."""
+    def read(self, answer: InferReply | BackendError) -> Reading | None:
+        """Return what is read of an answer of the first one's kind; None of any other."""
         if isinstance(answer, BackendError):
             return None
         if [answer[:2], *map(_kind_of_tensor, answer.outputs)] != self._kind:
@@ -186,7 +189,7 @@ class PreparedRequest:
             if data is None:
                 return None
             results[key] = arrays(datatype, dims, data, self.options.batch_size)
-        return results
+        return self._reply, results
 
     def learn(self, answer: InferReply, reply: V1Reply) -> None:
         """Remember the kind of the first answer, which the long way has made this reply of."""
@@ -207,7 +210,7 @@ class PreparedRequest:
                 (key, place_of[result.name], result.datatype, result.dims)
                 for key, result in zip(keys, reply.outputs)
             ]
-            self.reply = reply._replace(outputs=())
+            self._reply = reply._replace(outputs=())
             self._kind = [answer[:2], *map(_kind_of_tensor, answer.outputs)]
 
 
