@@ -44,6 +44,11 @@ class ServerError(errors.ServerError):
         super().__init__(message, code)
 
 
+def invalid(message: str) -> ServerError:
+    """Return the error of a request that does not fit."""
+    return ServerError(message, "INVALID_ARGUMENT")
+
+
 @dataclass
 class Sequence:
     """The sequence that a request belongs to, as a function of a stateful model gets it.

@@ -9,18 +9,19 @@ import mmap
 import os
 import threading
 import time
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple
 
 from tritonclient_shim.backends.in_process.declared import (
     Arrays,
     Model,
     Sequence,
+    ServerError,
     Tensor,
     config_of,
+    invalid,
 )
 from tritonclient_shim.backends.in_process.tensors import inputs_of, output_of
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
@@ -54,18 +55,17 @@ class Regions:
             with open(os.path.join(_FOLDER, key.lstrip("/")), "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
         except (OSError, ValueError) as error:
-            text = f"Unable to open shared memory region: '{key}'"
-            raise ServerError(text, "INTERNAL") from error
+            raise ServerError(f"Unable to open shared memory region: '{key}'") from error
         if offset < 0 or byte_size < 0 or offset + byte_size > len(memory):
             memory.close()
-            text = f"failed to register shared memory region '{name}': invalid args"
-            raise ServerError(text, "INVALID_ARGUMENT")
+            raise invalid(f"failed to register shared memory region '{name}': invalid args")
         self._known[name] = RegisteredRegion(name, byte_size, key, offset), memory
 
     def refuse_cuda(self, name: str, *_: Any) -> None:
         """Raise ServerError: there is no GPU here."""
-        text = f"failed to register CUDA shared memory region '{name}': no CUDA in this server"
-        raise ServerError(text, "INVALID_ARGUMENT")
+        raise invalid(
+            f"failed to register CUDA shared memory region '{name}': no CUDA in this server"
+        )
 
     def unregister(self, *names: str) -> None:
         """Forget some regions, without names all. Unknown names succeed."""
@@ -85,11 +85,9 @@ class Regions:
         """Write an output to its slice."""
         start, memory = self._place(part)
         if len(data) > part.byte_size:
-            raise ServerError(
+            raise invalid(
                 f"shared memory size specified with the request for output '{output}' "
-                f"({part.byte_size} bytes) should be at least {len(data)} bytes to hold the "
-                "results",
-                "INVALID_ARGUMENT",
+                f"({part.byte_size} bytes) should be at least {len(data)} bytes to hold the results"
             )
         memory[start : start + len(data)] = bytes(data)
 
@@ -99,8 +97,7 @@ class Regions:
             raise ServerError(text, "NOT_FOUND")
         row, memory = self._known[part.region]
         if part.offset + part.byte_size > row.byte_size:
-            text = f"Invalid offset + byte size for shared memory region: '{part.region}'"
-            raise ServerError(text, "INVALID_ARGUMENT")
+            raise invalid(f"Invalid offset + byte size for shared memory region: '{part.region}'")
         return row.offset + part.offset, memory
 
 
@@ -127,15 +124,6 @@ class RunningModel:
         self.loaded = self.ever_loaded = True
         self._sequences.clear()
 
-    def version(self, asked: str) -> int:
-        """Return the version of a request; '' is the latest. Raises ServerError."""
-        unknown = f"Request for unknown model: '{self.name}'"
-        if not self.loaded:
-            raise ServerError(f"{unknown} has no available versions", "NOT_FOUND")
-        if asked and not (asked.isdigit() and int(asked) in self.model.versions):
-            raise ServerError(f"{unknown} version {asked} is not found", "NOT_FOUND")
-        return int(asked) if asked else max(self.model.versions)
-
     def run(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
         """Call the function and count the call. Raises ServerError."""
         rows = len(next(iter(inputs.values()))) if self.model.max_batch_size else 1
@@ -157,16 +145,14 @@ class RunningModel:
         except Exception as error:  # whatever a function raises is an answer
             raise ServerError(
                 f"Failed to process the request(s) for model '{self.name}_0_0', message: "
-                f"{type(error).__name__}: {error}",
-                "INTERNAL",
+                f"{type(error).__name__}: {error}"
             ) from error
         names = {output.name for output in self.model.outputs}
         if not isinstance(arrays, dict) or not names.issuperset(arrays):
             shown = sorted(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
             raise ServerError(
                 f"the function of model '{self.name}' returned {shown}; expected a dict with "
-                f"arrays for {sorted(names)}",
-                "INTERNAL",
+                f"arrays for {sorted(names)}"
             )
         return arrays
 
@@ -174,19 +160,17 @@ class RunningModel:
         """Return the sequence of a request, begun or continued (docs/v2-mapping.md §4)."""
         number, key = call.sequence_id, (version, call.sequence_id)
         if not number:
-            raise ServerError(
+            raise invalid(
                 f"inference request to model '{self.name}' must specify a non-zero or non-empty "
-                "correlation ID",
-                "INVALID_ARGUMENT",
+                "correlation ID"
             )
         with self._lock:
             if call.sequence_start:
                 self._sequences[key] = {}
             elif key not in self._sequences:
-                raise ServerError(
+                raise invalid(
                     f"inference request for sequence {number} to model '{self.name}' must specify "
-                    "the START flag on the first request of the sequence",
-                    "INVALID_ARGUMENT",
+                    "the START flag on the first request of the sequence"
                 )
             state = self._sequences[key]
             if call.sequence_end:
@@ -210,34 +194,27 @@ class _Execution(NamedTuple):
 
 
 def _statistics(name: str, version: str, executions: list[_Execution]) -> ModelStatistics:
-    """Return the statistics of a version, in the form of the statistics extension.
-
-    All time is spent in the function.
-    """
-    sizes = sorted({execution.rows for execution in executions})
-    by_size = {n: _duration(one for one in executions if one.rows == n) for n in sizes}
-    total, none = _duration(executions), Duration(len(executions))
+    """Return the statistics of a version, in the form of the statistics extension."""
+    sizes, times = [one.rows for one in executions], _times(executions)
+    batches = {n: _times([one for one in executions if one.rows == n]) for n in sorted({*sizes})}
     return ModelStatistics(
         name,
         version,
         max((execution.end_ms for execution in executions), default=0),
-        inference_count=sum(execution.rows for execution in executions),
-        execution_count=len(executions),
-        success=total,
-        queue=none,
-        compute_input=none,
-        compute_infer=total,
-        compute_output=none,
-        batches=tuple(
-            BatchStatistics(size, Duration(spent.count), spent, Duration(spent.count))
-            for size, spent in by_size.items()
-        ),
+        inference_count=sum(sizes),
+        execution_count=len(sizes),
+        success=times["compute_infer"],
+        queue=times["compute_input"],
+        batches=tuple(BatchStatistics(size, **spent) for size, spent in batches.items()),
+        **times,
     )
 
 
-def _duration(executions: Iterable[_Execution]) -> Duration:
-    times = [execution.ns for execution in executions]
-    return Duration(len(times), sum(times))
+def _times(executions: list[_Execution]) -> dict[str, Duration]:
+    """Return the times of the steps. All time is spent in the function."""
+    spent = Duration(len(executions), sum(execution.ns for execution in executions))
+    none = Duration(len(executions))
+    return {"compute_input": none, "compute_infer": spent, "compute_output": none}
 
 
 #: As Triton 2.51 names them, as far as they are here.
@@ -262,7 +239,7 @@ class InProcessServer:
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """Return a model's tensors with their batch dimension."""
-        model = self._known(name, "").model
+        model = self._known(name)[0].model
         batch = (-1,) if model.max_batch_size else ()
 
         def with_batch(tensors: tuple[Tensor, ...]) -> tuple[TensorMetadata, ...]:
@@ -272,7 +249,8 @@ class InProcessServer:
 
     def config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return a loaded model's configuration."""
-        return ModelConfigDocument(config_of(name, self._known(name, version).model), "python")
+        running, _ = self._known(name, version)
+        return ModelConfigDocument(config_of(name, running.model), "python")
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """Of one model, or of all that are loaded."""
@@ -280,13 +258,11 @@ class InProcessServer:
         if not name:
             return tuple(row for model in loaded.values() for row in model.statistics())
         if name not in loaded:
-            text = f"requested model '{name}' is not available"
-            raise ServerError(text, "INVALID_ARGUMENT")
+            raise invalid(f"requested model '{name}' is not available")
         rows = loaded[name].statistics()
         asked = tuple(row for row in rows if version in ("", row.version))
         if not asked:
-            text = f"requested model version is not available for model '{name}'"
-            raise ServerError(text, "INVALID_ARGUMENT")
+            raise invalid(f"requested model version is not available for model '{name}'")
         return asked
 
     def index(self) -> tuple[IndexRow, ...]:
@@ -302,8 +278,7 @@ class InProcessServer:
     def load(self, name: str) -> None:
         """Load or reload."""
         if name not in self._models:
-            text = f"failed to load '{name}', failed to poll from model repository"
-            raise ServerError(text, "INTERNAL")
+            raise ServerError(f"failed to load '{name}', failed to poll from model repository")
         self._models[name].load()
 
     def unload(self, name: str) -> None:
@@ -313,8 +288,7 @@ class InProcessServer:
 
     def infer(self, call: InferCall) -> InferReply:
         """Check the call, run the model's function, and answer with what was asked for."""
-        running = self._known(call.model_name, "")
-        version = running.version(call.model_version)
+        running, version = self._known(call.model_name, call.model_version)
         inputs = inputs_of(call.model_name, running.model, call, self.regions.read)
         arrays = running.run(version, inputs, call)
         declared = {tensor.name: tensor for tensor in running.model.outputs}
@@ -333,9 +307,15 @@ class InProcessServer:
         self.regions.write(asked.shm, output.data or b"", asked.name)
         return output._replace(data=None)
 
-    def _known(self, name: str, version: str) -> RunningModel:
-        running = self._models.get(name)
+    def _known(self, name: str, asked: str = "") -> tuple[RunningModel, int]:
+        """Return a model, and the version of a request; '' is the latest. Raises ServerError."""
+        unknown, running = f"Request for unknown model: '{name}'", self._models.get(name)
         if running is None or not running.ever_loaded:
-            raise ServerError(f"Request for unknown model: '{name}' is not found", "NOT_FOUND")
-        running.version(version)
-        return running
+            raise ServerError(f"{unknown} is not found", "NOT_FOUND")
+        if not running.loaded:
+            raise ServerError(f"{unknown} has no available versions", "NOT_FOUND")
+        versions = {str(number): number for number in running.model.versions}
+        versions[""] = max(running.model.versions)
+        if asked not in versions:
+            raise ServerError(f"{unknown} version {asked} is not found", "NOT_FOUND")
+        return running, versions[asked]

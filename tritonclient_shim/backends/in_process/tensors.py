@@ -10,9 +10,15 @@ from typing import Callable, Iterator
 
 import numpy as np
 
-from tritonclient_shim.backends.in_process.declared import Arrays, Model, Tensor, array_type
+from tritonclient_shim.backends.in_process.declared import (
+    Arrays,
+    Model,
+    ServerError,
+    Tensor,
+    array_type,
+    invalid,
+)
 from tritonclient_shim.core import byte_strings, dtypes
-from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import Buffer, InferCall, ShmSlice, TensorIn, TensorOut
 
 #: The bytes of a slice of a registered region. Raises ServerError.
@@ -45,12 +51,12 @@ def _array(
         size in (-1, actual) for size, actual in zip(wanted, value.shape)
     )
     if not fits:
-        raise _refusal(
+        raise invalid(
             f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
             f"{_shape(wanted)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
         )
     if model.stateful and batching and value.shape[0] != 1:
-        raise _refusal(
+        raise invalid(
             f"inference request to model '{name}' must specify batch-size 1 due to requirements of "
             "sequence batcher"
         )
@@ -59,7 +65,7 @@ def _array(
         return _strings(name, value, data)
     size = dtypes.itemsize(tensor.datatype) * math.prod(value.shape)
     if len(data) != size or (batching and value.shape[0] == 0):
-        raise _refusal(
+        raise invalid(
             f"input byte size mismatch for input '{tensor.name}' for model '{name}'. Expected "
             f"{size}, got {len(data)}"
         )
@@ -68,30 +74,22 @@ def _array(
 
 
 def _strings(name: str, value: TensorIn, data: bytes) -> np.ndarray:
-    values = [*_parts(value.name, name, data)]
+    try:
+        values = byte_strings.deserialize(data)
+    except ValueError as error:
+        raise invalid(
+            f"incomplete string data for inference input '{value.name}' for model '{name}': {error}"
+        ) from error
     count = math.prod(value.shape)
     # a region is as long as it is registered, and what follows the elements is not looked at
     if len(values) < count or (len(values) > count and value.shm is None):
-        raise _refusal(
+        raise invalid(
             f"expected {count} string elements for inference input '{value.name}' for model "
             f"'{name}', got {len(values)}"
         )
     array = np.empty(count, object)
     array[:] = values[:count]
     return array.reshape(value.shape)
-
-
-def _parts(tensor: str, name: str, data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at < len(data):
-        length = int.from_bytes(data[at : at + 4], "little")
-        if at + 4 + length > len(data):
-            raise _refusal(
-                f"incomplete string data for inference input '{tensor}' for model '{name}', "
-                f"expecting string of length {length} but only {len(data) - at - 4} bytes available"
-            )
-        yield data[at + 4 : at + 4 + length]
-        at += 4 + length
 
 
 def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> TensorOut:
@@ -102,15 +100,13 @@ def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> Ten
     except ValueError as error:  # rows of several lengths
         raise ServerError(
             f"the function of model '{name}' returned {type(value).__name__}, which makes no "
-            f"array, for output '{tensor.name}'; expected an array of {wanted}",
-            "INTERNAL",
+            f"array, for output '{tensor.name}'; expected an array of {wanted}"
         ) from error
     is_text = tensor.datatype == dtypes.STRING.v2
     if array.dtype != wanted and not (is_text and array.dtype.kind in "SU"):
         raise ServerError(
             f"the function of model '{name}' returned {array.dtype} for output '{tensor.name}', "
-            f"which is declared {tensor.datatype}; expected an array of {wanted}",
-            "INTERNAL",
+            f"which is declared {tensor.datatype}; expected an array of {wanted}"
         )
     if class_count:
         return _classes(tensor, array, class_count)
@@ -146,7 +142,3 @@ def _joined(values: object) -> bytes:
 
 def _shape(dims: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, dims))}]"
-
-
-def _refusal(text: str) -> ServerError:
-    return ServerError(text, "INVALID_ARGUMENT")
