@@ -130,9 +130,7 @@ class InvalidRequest(ServerError):
 class TransportKind(Enum):
     """Why no usable answer came, as far as callers act on it."""
 
-    UNREACHABLE = "no connection could be made"
-    DROPPED = "the connection ended before an answer, and gRPC may not notice"
-    SILENT = "keepalive probes were not answered"
+    LOST = "the connection is of no further use"
     TIMEOUT = "a time limit was reached"
     OTHER = "anything else"
 

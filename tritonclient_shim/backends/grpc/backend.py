@@ -40,7 +40,6 @@ from tritonclient_shim.backends.grpc.channel import (
     unary_method,
 )
 from tritonclient_shim.backends.grpc.errors import (
-    BREAKING,
     CALL_ERRORS,
     StatusCode,
     as_backend_error,
@@ -58,7 +57,7 @@ from tritonclient_shim.backends.headers import Plugin, current_headers, plugin_o
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
+from tritonclient_shim.core.errors import BackendError, ServerError, TransportError, TransportKind
 from tritonclient_shim.core.forks import Call, calls
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, ModelConfigDocument
@@ -166,9 +165,9 @@ class GrpcConnection:
         self._stream = self._channel.stream_stream(STREAM)
         self._loop_channel: LoopChannel | None = None
 
-    def method(self, name: str) -> Any:
-        """Return the call object of a unary method of protobuf messages."""
-        return unary_method(self._channel, name)
+    def call(self, name: str, request: Any, headers: CallHeaders) -> Any:
+        """Call a unary method of protobuf messages."""
+        return unary_method(self._channel, name)(request, self._timeout, headers or None)
 
     def exchange(self, request: list[bytes], headers: CallHeaders) -> bytes:
         """Return the serialised reply to a serialised request, which is alone in its list.
@@ -182,15 +181,11 @@ class GrpcConnection:
         reply: bytes = method(message, self._timeout, headers or None)
         return reply
 
-    def call(self, method: Any, request: Any, headers: CallHeaders = ()) -> Any:
-        """Call a unary method."""
-        return method(request, self._timeout, headers or None)
-
     def start(self, request: bytes, headers: CallHeaders) -> Any:
         """Send a serialised request in the background, and return gRPC's future."""
         return self.infer.future(request, self._timeout, headers or None)
 
-    def stream(self, requests: Iterator[bytes], headers: CallHeaders = ()) -> Any:
+    def stream(self, requests: Iterator[bytes], headers: CallHeaders) -> Any:
         """Open a stream of serialised messages."""
         return self._stream(requests, metadata=headers or None)
 
@@ -220,10 +215,14 @@ class GrpcConnection:
         return client
 
     def fail(self, error: BackendError) -> None:
-        """Forget the server, or the whole connection, if the error of a call demands it."""
+        """Forget the server, or the whole connection, if the error of a call demands it.
+
+        Without a connection gRPC waits before it tries again. After silence or a time limit gRPC
+        may hand the next call to a connection that leads nowhere.
+        """
         if isinstance(error, TransportError):
             self.server.lose()
-            if error.kind in BREAKING:
+            if error.kind is not TransportKind.OTHER:
                 self._connector.discard(self)
 
 
@@ -293,10 +292,8 @@ class GrpcBackend(StreamingBackend):
     def _message(self, call: str, name: str = "", **fields: Any) -> Any:
         if name:
             fields["name"] = percent_encoded(name) if "SharedMemory" in call else name
-        request, metadata = getattr(service_pb2, f"{call}Request")(**fields), current_headers()
-        reply = self._call(
-            lambda connection: connection.call(connection.method(call), request, metadata), (name,)
-        )
+        request = getattr(service_pb2, f"{call}Request")(**fields)
+        reply = self._call(methodcaller("call", call, request, current_headers()), (name,))
         if reply is None:
             raise no_message()
         return reply
@@ -356,14 +353,11 @@ class GrpcBackend(StreamingBackend):
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
     ) -> GrpcStream:
         """Open a stream; a server that cannot be reached shows at ``on_end``."""
-
-        def begin(connection: GrpcConnection) -> GrpcStream:
-            def call(requests: Iterator[bytes]) -> Any:
-                return connection.stream(requests, headers)
-
-            return GrpcStream(call, on_reply, on_end, connection.fail)
-
-        return self._call(begin)
+        return self._call(
+            lambda connection: GrpcStream(
+                partial(connection.stream, headers=headers), on_reply, on_end, connection.fail
+            )
+        )
 
     # ------------------------------------------------------------------------ connection
 

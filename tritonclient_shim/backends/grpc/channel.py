@@ -171,7 +171,7 @@ def target_of(address: str) -> str:
 
 def unresolvable() -> TransportError:
     """v1's error for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
-    return transport_error(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
+    return transport_error(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.LOST)
 
 
 def unary_method(channel: Any, name: str) -> Any:

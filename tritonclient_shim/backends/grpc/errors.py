@@ -48,52 +48,30 @@ _GRPCS_OWN = re.compile(
 #: this side.
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
+_LOST, _TIMEOUT, _OTHER = TransportKind.LOST, TransportKind.TIMEOUT, TransportKind.OTHER
 #: Code → patterns of details, each with v1's text and the kind of the error. The first that fits
 #: counts.
 _RULES: dict[Any, tuple[tuple[str, str, TransportKind], ...]] = {
     StatusCode.UNAVAILABLE: (
-        ("failed to connect", "Connect Failed", TransportKind.UNREACHABLE),
-        (
-            "errors resolving|DNS resolution failed|name resolution",
-            NO_SUCH_NAME,
-            TransportKind.UNREACHABLE,
-        ),
+        ("failed to connect", "Connect Failed", _LOST),
+        ("errors resolving|DNS resolution failed|name resolution", NO_SUCH_NAME, _LOST),
         (
             "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
             "Socket closed",
-            TransportKind.OTHER,
+            _OTHER,
         ),
         # gRPC's words in the days of v1, and still in grpcio 1.56.
-        (
-            "ping timeout|^keepalive watchdog timeout$",
-            "keepalive watchdog timeout",
-            TransportKind.SILENT,
-        ),
+        ("ping timeout|^keepalive watchdog timeout$", "keepalive watchdog timeout", _LOST),
     ),
-    StatusCode.DEADLINE_EXCEEDED: (
-        ("Deadline Exceeded", "Deadline Exceeded", TransportKind.TIMEOUT),
-    ),
-    StatusCode.UNKNOWN: (("^Stream removed", _REMOVED, TransportKind.DROPPED),),
-    StatusCode.INTERNAL: (("^Stream removed$", _REMOVED, TransportKind.DROPPED),),
+    StatusCode.DEADLINE_EXCEEDED: (("Deadline Exceeded", "Deadline Exceeded", _TIMEOUT),),
+    StatusCode.UNKNOWN: (("^Stream removed", _REMOVED, _LOST),),
+    StatusCode.INTERNAL: (("^Stream removed$", _REMOVED, _LOST),),
 }
 #: Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
 _HANGS_UP = "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)"
 
-#: Kinds after which a channel is of no use. Without a connection gRPC waits before it tries again.
-#: After silence or a time limit gRPC may hand the next call to a connection that leads nowhere.
-BREAKING = frozenset(
-    {
-        TransportKind.UNREACHABLE,
-        TransportKind.DROPPED,
-        TransportKind.SILENT,
-        TransportKind.TIMEOUT,
-    }
-)
 
-
-def transport_error(
-    code: Any, details: str, kind: TransportKind = TransportKind.OTHER
-) -> TransportError:
+def transport_error(code: Any, details: str, kind: TransportKind = _OTHER) -> TransportError:
     """Status and details → error in v1's words, ``GRPC client failed: 14: …``
     (docs/v1-behaviour.md §3.1).
     """
@@ -112,7 +90,7 @@ def error_of(code: Any, details: str | None, regions: Collection[str] = ()) -> B
         return refusal(code, text, regions)
     plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
     if code is StatusCode.UNAVAILABLE and _matches(_HANGS_UP, plain):
-        return transport_error(StatusCode.UNKNOWN, _REMOVED, TransportKind.UNREACHABLE)
+        return transport_error(StatusCode.UNKNOWN, _REMOVED, _LOST)
     for pattern, v1_text, kind in _RULES.get(code, ()):
         if _matches(pattern, plain):
             return transport_error(code, v1_text, kind)

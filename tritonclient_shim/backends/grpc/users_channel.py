@@ -7,6 +7,7 @@ time limit holds for all calls of one :class:`ChannelBackend` together.
 from __future__ import annotations
 
 import time
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Iterator, Sequence
 
@@ -45,42 +46,38 @@ class CallOptions:
 
 
 class ChannelConnection:
-    """The v2 methods of one channel."""
+    """The v2 methods of one channel, in the place of a :class:`GrpcConnection`.
+
+    ``last`` is gRPC's object for the latest call, None before the first.
+    """
 
     def __init__(self, channel: Any) -> None:
         self.channel = channel
         self.server = ServerOfChannel(channel)
         self.infer = channel.unary_unary(INFER)
-        self.stream = channel.stream_stream(STREAM)
+        self._stream = channel.stream_stream(STREAM)
+        self._options = CallOptions()
+        self.last: Any = None
+
+    def bound(self, options: CallOptions) -> ChannelConnection:
+        """Return the connection for one call of the user."""
+        bound = copy(self)
+        bound._options = options
+        return bound
 
     def check_open(self) -> None:
         """Raise gRPC's ValueError if the user has closed the channel."""
         channel_state(self.channel)
 
+    def call(self, name: str, request: Any, _: CallHeaders) -> Any:
+        """Call a unary method of protobuf messages."""
+        return self._call(unary_method(self.channel, name), request)
 
-class BoundConnection:
-    """A connection for one call of the user, in the place of a :class:`GrpcConnection`.
-
-    ``last`` is gRPC's object for the latest call, None before the first.
-    """
-
-    def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
-        self._connection = connection
-        self._options = options
-        self.last: Any = None
-        self.server = connection.server
-        self.infer = connection.infer
-
-    def method(self, name: str) -> Any:
-        """Return the call object of a unary method of protobuf messages."""
-        return unary_method(self._connection.channel, name)
-
-    def exchange(self, request: list[bytes], headers: CallHeaders) -> Any:
+    def exchange(self, request: list[bytes], _: CallHeaders) -> Any:
         """Return the serialised reply to a serialised request, which is alone in its list."""
-        return self.call(self.infer, request[0], headers)
+        return self._call(self.infer, request[0])
 
-    def call(self, method: Any, request: Any, _: CallHeaders = ()) -> Any:
-        """Call a unary method."""
+    def _call(self, method: Any, request: Any) -> Any:
         reply, self.last = method.with_call(request, **self._options.arguments())
         return reply
 
@@ -89,9 +86,9 @@ class BoundConnection:
         self.last = self.infer.future(request, **self._options.arguments())
         return self.last
 
-    def stream(self, requests: Iterator[bytes], _: CallHeaders = ()) -> Any:
+    def stream(self, requests: Iterator[bytes], headers: CallHeaders) -> Any:
         """Open a stream of serialised messages."""
-        self.last = self._connection.stream(requests, **self._options.arguments())
+        self.last = self._stream(requests, **self._options.arguments())
         return self.last
 
     def fail(self, error: BackendError) -> None:
@@ -104,7 +101,7 @@ class ChannelBackend(GrpcBackend):
     """A v2 server for one call of a channel's user, however many calls it takes."""
 
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
-        self.bound: Any = BoundConnection(connection, options)
+        self.bound: Any = connection.bound(options)
         super().__init__(CHANNEL, lambda: self.bound)
 
     def client(self) -> Any:
