@@ -31,9 +31,8 @@ from tritonclient_shim.backends.clients import check_hooks, is_closed, user_clie
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
-    CallInterceptor,
-    LoopChannel,
     ServerOfChannel,
+    UsersInterceptor,
     check_files,
     options_of,
     target_of,
@@ -53,7 +52,7 @@ from tritonclient_shim.backends.grpc.framing import (
     shm_use,
 )
 from tritonclient_shim.backends.grpc.stream import GrpcStream
-from tritonclient_shim.backends.headers import Plugin, current_headers, plugin_of
+from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after, plugin_of
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import forks
@@ -89,9 +88,9 @@ class GrpcConnector:
         self.timeout = settings.network_timeout
         self.options = options_of(settings)
         self._files = files
-        #: For our calls, which are given their time limit, and for those of a user's client.
-        self.interceptor = CallInterceptor(settings, plugin, None)
-        self.users_interceptor = CallInterceptor(settings, plugin, self.timeout)
+        self.metadata = partial(call_metadata, settings.grpc_metadata, plugin)
+        plain = (self.timeout, settings.grpc_metadata, plugin) == (None, (), None)
+        self.users_interceptors = [] if plain else [UsersInterceptor(self.metadata, self.timeout)]
         #: By the number of the process, so that a forked child makes a connection of its own and
         #: leaves its parent's sockets alone. Kept until the end of the process, as v1 kept a
         #: channel per url (docs/v1-behaviour.md §9.2).
@@ -128,6 +127,20 @@ class GrpcConnector:
             self._connections.pop(process, None)
 
 
+def call_metadata(common: CallHeaders, plugin: Plugin | None, own: CallHeaders) -> Any:
+    """Return the metadata of a call, None without any.
+
+    ``own`` replaces ``common`` by name. The plugin may change the result.
+    """
+    if common:
+        names = {name for name, _ in own}
+        own = (*(pair for pair in common if pair[0] not in names), *own)
+    if plugin is not None:
+        changed = headers_after(plugin, dict(own))
+        own = tuple((name.lower(), value) for name, value in changed.items())
+    return own or None
+
+
 _connectors: dict[Any, GrpcConnector] = {}
 
 
@@ -155,19 +168,20 @@ class GrpcConnection:
     def __init__(self, connector: GrpcConnector) -> None:
         self._connector = connector
         self._timeout = connector.timeout
-        self._plain = connector.open_channel(grpc)
-        weakref.finalize(self, self._plain.close).atexit = False
+        self._metadata = connector.metadata
+        self._channel = connector.open_channel(grpc)
+        weakref.finalize(self, self._channel.close).atexit = False
         forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
-        self.server = ServerOfChannel(self._plain)
-        self._channel = connector.interceptor.intercepted(self._plain)
+        self.server = ServerOfChannel(self._channel)
         self.infer = self._channel.unary_unary(INFER)
         self._infer_large = self._channel.stream_unary(INFER)
         self._stream = self._channel.stream_stream(STREAM)
-        self._loop_channel: LoopChannel | None = None
+        self._loop: tuple[Any, Any] = (None, None)  # an event loop, and its call object
 
     def call(self, name: str, request: Any, headers: CallHeaders) -> Any:
         """Call a unary method of protobuf messages."""
-        return unary_method(self._channel, name)(request, self._timeout, headers or None)
+        method = unary_method(self._channel, name)
+        return method(request, self._timeout, self._metadata(headers))
 
     def exchange(self, request: list[bytes], headers: CallHeaders) -> bytes:
         """Return the serialised reply to a serialised request, which is alone in its list.
@@ -178,25 +192,24 @@ class GrpcConnection:
         is_large = len(request[0]) >= LARGE
         method = self._infer_large if is_large else self.infer
         message = _popped(request) if is_large else request[0]
-        reply: bytes = method(message, self._timeout, headers or None)
+        reply: bytes = method(message, self._timeout, self._metadata(headers))
         return reply
 
     def start(self, request: bytes, headers: CallHeaders) -> Any:
         """Send a serialised request in the background, and return gRPC's future."""
-        return self.infer.future(request, self._timeout, headers or None)
+        return self.infer.future(request, self._timeout, self._metadata(headers))
 
     def stream(self, requests: Iterator[bytes], headers: CallHeaders) -> Any:
         """Open a stream of serialised messages."""
-        return self._stream(requests, metadata=headers or None)
+        return self._stream(requests, metadata=self._metadata(headers))
 
-    def in_loop(self) -> LoopChannel:
-        """Return the channel of the running event loop, in place of another loop's."""
-        known = self._loop_channel
-        if known is None or known.loop is not asyncio.get_running_loop():
-            channel = self._connector.open_channel(grpc.aio)
-            known = LoopChannel(channel, self._connector.interceptor, self._timeout)
-            self._loop_channel = known
-        return known
+    async def infer_in_loop(self, request: bytes, headers: CallHeaders) -> Any:
+        """Exchange serialised messages in the running event loop, on a channel of this loop."""
+        loop = asyncio.get_running_loop()
+        if self._loop[0] is not loop:
+            self._loop = loop, self._connector.open_channel(grpc.aio).unary_unary(INFER)
+        metadata = self._metadata(headers)
+        return await self._loop[1](request, timeout=self._timeout, metadata=metadata)
 
     def users_client(self) -> Any:
         """Return a client for a user, on this connection, which it keeps open.
@@ -209,7 +222,8 @@ class GrpcConnection:
         client = kind("localhost", channel_args=self._connector.options)
         check_hooks(client, "_channel", "_client_stub")
         client._channel.close()  # it has never connected
-        client._channel = self._connector.users_interceptor.intercepted(self._plain)
+        interceptors = self._connector.users_interceptors
+        client._channel = grpc.intercept_channel(self._channel, *interceptors)
         client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)
         client._connection = self
         return client
@@ -340,7 +354,7 @@ class GrpcBackend(StreamingBackend):
     async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
         try:
             connection = self._connect()
-            reply = await connection.in_loop().infer(body, headers)
+            reply = await connection.infer_in_loop(body, headers)
         except BackendError as unsent:
             return unsent
         except grpc.RpcError as error:

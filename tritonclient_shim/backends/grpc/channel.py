@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Tuple, Union
+from types import SimpleNamespace
+from typing import Any, Callable, Iterator, Tuple, Union
 from urllib.parse import quote
 
 import grpc
@@ -18,7 +18,6 @@ from tritonclient_shim.backends.grpc.errors import (
     transport_error,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
-from tritonclient_shim.backends.headers import Plugin, headers_after
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
@@ -81,67 +80,28 @@ def check_files(files: Tls) -> None:
         tls.client_context(files)
 
 
-class CallDetails(NamedTuple):
-    """Fields of a call, in the form that gRPC reads."""
+class UsersInterceptor(grpc.UnaryUnaryClientInterceptor, grpc.StreamStreamClientInterceptor):
+    """Add time limit and metadata to the calls of a user's client. Streams have no time limit."""
 
-    method: str
-    timeout: float | None
-    metadata: Any
-    credentials: Any
-    wait_for_ready: Any
-    compression: Any
-
-
-class CallInterceptor(
-    grpc.UnaryUnaryClientInterceptor,
-    grpc.StreamUnaryClientInterceptor,
-    grpc.StreamStreamClientInterceptor,
-):
-    """Add the metadata of the settings, and the plugin's changes, to each call.
-
-    ``timeout``, in seconds, is that of unary calls; a stream may last as long as it likes.
-    """
-
-    def __init__(self, settings: Settings, plugin: Plugin | None, timeout: float | None) -> None:
-        self._metadata = settings.grpc_metadata
-        self._plugin = plugin
+    def __init__(self, metadata: Callable[[CallHeaders], Any], timeout: float | None) -> None:
+        self._metadata = metadata
         self._timeout = timeout
-
-    def intercepted(self, channel: Any) -> Any:
-        """Return the channel with the additions; the channel itself if there are none."""
-        if (self._timeout, self._metadata, self._plugin) == (None, (), None):
-            return channel
-        return grpc.intercept_channel(channel, self)
 
     def intercept_unary_unary(
         self, continuation: Callable[..., Any], call: Any, request: Any
     ) -> Any:
         """Call with the time limit, unless the call has its own, and with the metadata."""
         timeout = self._timeout if call.timeout is None else call.timeout
-        return continuation(self._details(call, timeout), request)
-
-    #: A large message, which is sent as a stream, is a call like any other.
-    intercept_stream_unary = intercept_unary_unary
+        metadata = self._metadata(tuple(call.metadata or ()))
+        # gRPC takes from the call what is not here
+        return continuation(SimpleNamespace(timeout=timeout, metadata=metadata), request)
 
     def intercept_stream_stream(
         self, continuation: Callable[..., Any], call: Any, requests: Any
     ) -> Any:
         """Open a stream with the metadata."""
-        return continuation(self._details(call, call.timeout), requests)
-
-    def _details(self, call: Any, timeout: float | None) -> CallDetails:
-        fields: Any = (getattr(call, name, None) for name in CallDetails._fields)
-        metadata = self.metadata_with(tuple(call.metadata or ()))
-        return CallDetails(*fields)._replace(timeout=timeout, metadata=metadata)
-
-    def metadata_with(self, own: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
-        """Return the metadata of a call; ``own`` replaces the settings' metadata by name."""
-        names = {name for name, _ in own}
-        metadata = (*(pair for pair in self._metadata if pair[0] not in names), *own)
-        if self._plugin is None:
-            return metadata
-        changed = headers_after(self._plugin, dict(metadata))
-        return tuple((name.lower(), value) for name, value in changed.items())
+        metadata = self._metadata(tuple(call.metadata or ()))
+        return continuation(SimpleNamespace(metadata=metadata), requests)
 
 
 _DNS = re.compile(r"dns:(?:///)?(?=.*:)")  # a host may be called dns, too
@@ -216,21 +176,3 @@ class ServerOfChannel:
     def lose(self) -> None:
         """Forget the server: a call has shown that the connection is lost."""
         self._server = KnownServer()
-
-
-class LoopChannel:
-    """A channel of ``grpc.aio``, which belongs to one event loop.
-
-    The interceptor's additions are made here, because ``grpc.aio`` has interceptors of its own.
-    """
-
-    def __init__(self, channel: Any, interceptor: CallInterceptor, timeout: float | None) -> None:
-        self.loop = asyncio.get_running_loop()
-        self._interceptor = interceptor
-        self._timeout = timeout
-        self._infer = channel.unary_unary(INFER)
-
-    async def infer(self, request: bytes, headers: CallHeaders) -> Any:
-        """Return the serialised reply to a serialised request."""
-        metadata = tuple(self._interceptor.metadata_with(headers)) or None
-        return await self._infer(request, timeout=self._timeout, metadata=metadata)
