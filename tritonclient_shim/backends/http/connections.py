@@ -11,7 +11,7 @@ import ssl
 import weakref
 from collections import deque
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 from weakref import WeakValueDictionary
 
@@ -106,26 +106,20 @@ class HttpPool:
 
     def __init__(self, connector: HttpConnector) -> None:
         self.connector = connector
-        self._endpoint = connector.endpoint
-        self._location: Location | None = None
-        self._context: ssl.SSLContext | None = None
-        if connector.endpoint.secure and connector.tls != tls.DEFAULT:
-            self._context = tls.client_context(connector.tls)
+        self._context = tls.client_context(connector.tls) if connector.endpoint.secure else None
         self._idle: deque[HttpConnection] = deque()
         self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
         self._server = KnownServer()
         forks.repair(self)
         weakref.finalize(self, _close_oldest, self._idle).atexit = False
 
-    @property
+    @cached_property
     def location(self) -> Location:
-        """Return the parsed address; TransportError when it is none, at first use as in v1
+        """The parsed address; TransportError when it is none, at first use as in v1
         (docs/v1-behaviour.md §3.1).
         """
-        if self._location is None:
-            with ADDRESS:
-                self._location = parse(self._endpoint.address, self._endpoint.secure)
-        return self._location
+        with ADDRESS:
+            return parse(self.connector.endpoint.address, self.connector.endpoint.secure)
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server, as long as its connections last."""
@@ -153,7 +147,8 @@ class HttpPool:
             except Unanswered:
                 if not repeatable:
                     raise
-        return self._exchange(self._connect(), pieces)
+        connection = HttpConnection(self.location, self._context, self.connector)
+        return self._exchange(connection, pieces)
 
     def _exchange(self, connection: HttpConnection, pieces: Sequence[Buffer]) -> Reply:
         try:
@@ -166,12 +161,6 @@ class HttpPool:
         else:
             connection.close()
         return reply
-
-    def _connect(self) -> HttpConnection:
-        if self._endpoint.secure and self._context is None:
-            with HANDSHAKE:
-                self._context = tls.client_context(self.connector.tls)
-        return HttpConnection(self.location, self._context, self.connector)
 
     def _take(self) -> HttpConnection | None:
         while True:

@@ -129,11 +129,10 @@ def _tokens(value: str) -> list[str]:
 
 
 def _chunked(headers: dict[str, str]) -> bool:
-    codings = [coding for coding in _tokens(headers.get("transfer-encoding", "")) if coding]
-    asked_for = [coding for coding in codings if coding != "identity"]
-    if asked_for not in ([], ["chunked"]):
-        raise UnknownCoding(f"Transfer-Encoding is {', '.join(codings)!r}")
-    return bool(asked_for)
+    codings = headers.get("transfer-encoding", "")
+    if codings.lower() not in ("", "identity", "chunked"):
+        raise UnknownCoding(f"Transfer-Encoding is {codings!r}")
+    return codings.lower() == "chunked"
 
 
 def _length(headers: dict[str, str]) -> int | None:
