@@ -205,3 +205,13 @@ def test_chosen_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["migrate", "--select", "TS999", "a.py"])
     assert "no such id: TS999; expected ids such as" in capsys.readouterr().err
+
+
+def test_reasons_name_the_first_creation(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several constructors whose contexts stay together, the reason names the first, always."""
+    program = str(Path(__file__).parent / "styles" / "sequence_both_ways.py")
+    for _ in range(5):
+        main(["migrate", "--check", "--select", "TS020", program])
+        reasons = capsys.readouterr().out
+        assert ":62:20: TS050 to do: --select has other ids" in reasons
+        assert "TS052 to do: stays because of line 62: --select has other ids" in reasons

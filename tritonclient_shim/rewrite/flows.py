@@ -53,7 +53,7 @@ class Group:
     """Objects that share expressions, so that all are rewritten or none."""
 
     kind: str
-    creations: set[ast.Call] = field(default_factory=set)
+    creations: list[ast.Call] = field(default_factory=list)  # in the source's order
     calls: list[ast.Call] = field(default_factory=list)  # of their methods
     taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
     escapes: list[tuple[ast.AST, str]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Flows:
                 self.unknown += [] if element.of in known else [(element.of, node)]
                 continue
             group = self._of.setdefault(
-                (element.of, element.creation), Group(element.of, {element.creation})
+                (element.of, element.creation), Group(element.of, [element.creation])
             )
             by_kind[element.of] = self._joined(by_kind.get(element.of), group)
         for group in by_kind.values():
@@ -122,7 +122,8 @@ class Flows:
     def _joined(self, first: Group | None, other: Group) -> Group:
         if first is None or first is other:
             return other
-        first.creations |= other.creations
+        first.creations.extend(other.creations)
+        first.creations.sort(key=lambda call: (call.lineno, call.col_offset))
         first.calls += other.calls
         first.taken += other.taken
         first.escapes += other.escapes

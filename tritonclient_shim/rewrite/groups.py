@@ -92,7 +92,7 @@ def _planned(
     if draft.every_object and len(draft.objects) < sum(group.kind == INFER for group in groups):
         draft.every_object = False  # their base class stays
         stayed = next(group for group in groups if group.kind == INFER and group not in planned)
-        lost[INFER] = next(iter(stayed.creations))
+        lost[INFER] = stayed.creations[0]
         for node, outcome in list(draft.outcomes.items()):
             if outcome.what == f"a method of {draft.object_class}":
                 del draft.outcomes[node]
@@ -250,18 +250,17 @@ class _Planner:
         taken = [pair for pair in taken if pair[0].attr not in CLOSING]
         for node, reason in (*group.escapes, *taken):
             raise _Stays(node, f"{reason}, and expects the old context")
-        created = sorted(group.creations, key=lambda call: (call.lineno, call.col_offset))
         if group.kind == INFER:
             try:
                 self._carried = carried(group, draft)
             except Refused as refused:
-                raise _Stays(created[0], str(refused)) from refused
+                raise _Stays(group.creations[0], str(refused)) from refused
             if not self._carried.is_visible:
                 return self._objects("")
         id = CREATIONS[group.kind]
         plans: Plans = [
             (call, self._at(call, lambda call: client(id, call, draft, self._carried)))
-            for call in created
+            for call in group.creations
         ]
         for call in group.calls:
             plans += self._use(call)

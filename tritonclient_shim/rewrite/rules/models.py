@@ -94,8 +94,7 @@ class Carried:
 
     @property
     def _first(self) -> _Arguments:
-        call = min(self.group.creations, key=lambda call: (call.lineno, call.col_offset))
-        return call_arguments(PARAMETERS["TS050"], call)
+        return call_arguments(PARAMETERS["TS050"], self.group.creations[0])
 
 
 def object_class(draft: Draft) -> str:
