@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import configparser
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_scripts import shim
+from tests.cli.cli_scripts import ROOT, shim
+from tritonclient_shim.cli.gateway import EXTRA
 
 COMMAND = (
     *("gateway", "--triton-grpc", "127.0.0.1:1", "--http", "127.0.0.1:0"),
     *("--metrics-address", "127.0.0.1:0"),
 )
-#: The requirements of the extra "gateway".
-EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 
 
 @pytest.mark.parametrize("missing", ["aiohttp", "grpc", "prometheus_client"])
@@ -30,3 +30,10 @@ def test_missing(tmp_path: Path, missing: str) -> None:
     else:
         message += ": tritonclient-shim doctor says what to do"
     assert done.stderr.strip() == message
+
+
+def test_requirements_are_those_of_the_extra() -> None:
+    """The commands install what the extra ``gateway`` of setup.cfg requires."""
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(ROOT / "setup.cfg", "utf-8")
+    assert setup["options.extras_require"]["gateway"].split() == [*EXTRA.values()]

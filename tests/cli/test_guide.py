@@ -108,7 +108,7 @@ def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
     (tmp_path / "s.py").write_text(
         "from tensorrtserver.api import *\nProtocolType.from_str('grpc')\n"
     )
-    done = shim(tmp_path, "run", "--report", name, "s.py", TRITON_SHIM_WARNINGS="all")
+    done = shim(tmp_path, "run", "s.py", TRITON_SHIM_REPORT=name, TRITON_SHIM_WARNINGS="all")
     text = (tmp_path / name).read_text("utf-8") + done.stderr
     assert "migration_guide.md" not in text
     assert "tritonclient-shim guide connections" in text

@@ -55,9 +55,11 @@ def test_python_alone_points_to_run(tmp_path: Path, name: str) -> None:
 
 
 def test_report_to_a_file(tmp_path: Path) -> None:
-    """--report writes the uses in the format of the file's ending, and nothing to stderr."""
+    """TRITON_SHIM_REPORT gets the uses in the format of its ending, and stderr no report."""
     (tmp_path / "old.py").write_text(OLD)
-    done = shim(tmp_path, "run", "--report", "usage.json", "old.py", TRITON_SHIM_WARNINGS="off")
+    done = shim(
+        tmp_path, "run", "old.py", TRITON_SHIM_REPORT="usage.json", TRITON_SHIM_WARNINGS="off"
+    )
     assert done.stderr == ""
     (use,) = json.loads((tmp_path / "usage.json").read_text())["uses"]
     assert (use["id"], use["file"], use["line"], use["count"]) == ("TS011", "old.py", 10, 1)
@@ -66,7 +68,7 @@ def test_report_to_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("show.py", "-m", "a b", "--report", "x"), "show.py|-m|a b|--report|x"),
+        (("show.py", "-m", "a b", "--help", "x"), "show.py|-m|a b|--help|x"),
         (("-m", "show", "--flag", "-c"), "show|--flag|-c"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 
 from tests.gateway.front_proxies import DEPLOY
 from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
-from tritonclient_shim.cli import _parsers
+from tritonclient_shim.cli import _parser
 from tritonclient_shim.gateway.options import OPTIONS, options_from
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -74,7 +74,7 @@ def container() -> Deployment:
 
 def parsed(arguments: list[str]) -> Any:
     """Return the options as the command reads them. Raise SystemExit for unknown options."""
-    values = vars(_parsers()[0].parse_args(["gateway", *arguments]))
+    values = vars(_parser().parse_args(["gateway", *arguments]))
     return options_from({name: text for name, text in values.items() if name in OPTIONS})
 
 

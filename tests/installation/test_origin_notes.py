@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.cli._installation import Origin, origin, refusal
+from tritonclient_shim.cli._installation import origin, refusal
 
 
 def noted(site: Path, text: str) -> Path:
@@ -23,7 +23,7 @@ def noted(site: Path, text: str) -> Path:
 
 def test_no_note(tmp_path: Path) -> None:
     """Without a note the version comes from an index."""
-    assert origin(str(noted(tmp_path, ""))) == Origin(("tritonclient-shim==9.9",))
+    assert origin(str(noted(tmp_path, ""))) == "tritonclient-shim==9.9"
 
 
 @pytest.mark.parametrize(
@@ -34,24 +34,13 @@ def test_no_note(tmp_path: Path) -> None:
             {"url": "https://host.invalid/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
             "git+https://host.invalid/r@abc",
         ),
+        ({"url": "file:///a%20place/a.whl"}, "/a place/a.whl"),
     ],
-    ids=["address", "repository"],
+    ids=["address", "repository", "file"],
 )
-def test_note_of_a_place_elsewhere(tmp_path: Path, note: Any, argument: str) -> None:
-    """The origin of an installation from an address or a repository is that address."""
-    assert origin(str(noted(tmp_path, json.dumps(note)))) == Origin((argument,))
-
-
-def test_note_of_an_editable_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An editable installation has its metadata elsewhere. They name the folder of the modules."""
-    sources = tmp_path / "sources"
-    sources.mkdir()
-    note = {"url": sources.as_uri(), "dir_info": {"editable": True}}
-    monkeypatch.syspath_prepend(str(noted(tmp_path / "site", json.dumps(note))))
-    assert origin(str(sources)) == Origin(("--editable", str(sources)), str(sources))
-    other = tmp_path / "other"
-    other.mkdir()
-    assert origin(str(other)).arguments == ()
+def test_note_of_an_address(tmp_path: Path, note: Any, argument: str) -> None:
+    """The origin of an installation from an address, a repository or a file is that place."""
+    assert origin(str(noted(tmp_path, json.dumps(note)))) == argument
 
 
 def test_sources_that_pip_did_not_install(tmp_path: Path) -> None:

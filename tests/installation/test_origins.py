@@ -54,11 +54,6 @@ def target_folder(environment: Environment, wheel: Path, folder: Path) -> None:
     environment.variables = {"PYTHONPATH": str(target)}
 
 
-def checkout_on_the_path(environment: Environment, wheel: Path, folder: Path) -> None:
-    """Add a folder with the sources to PYTHONPATH, without an installation."""
-    environment.variables = {"PYTHONPATH": str(distributions.checkout(folder / "a checkout"))}
-
-
 ORIGINS = (
     wheel_of_an_index,
     address_of_a_wheel,
@@ -66,7 +61,6 @@ ORIGINS = (
     editable,
     repository,
     target_folder,
-    checkout_on_the_path,
 )
 
 

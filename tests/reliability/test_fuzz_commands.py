@@ -39,7 +39,7 @@ ARGUMENTS = {
         *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
         *("127.0.0.1:1", "--format", "json", "--exclude"),
     ],
-    "run": ["--report", "nowhere/r.md", "missing.py"],
+    "run": ["missing.py"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
     + ["127.0.0.1:1", "1", "--config"],
 }

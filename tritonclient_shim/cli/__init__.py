@@ -1,9 +1,9 @@
 """``tritonclient-shim COMMAND`` and ``python -m tritonclient_shim COMMAND``.
 
-A command is a module of this package whose name does not begin with ``_``. The command has the
-module's name, with ``-`` for ``_``. The module's docstring is the help text; its functions are
-``add_arguments(parser)`` and ``run(arguments) -> int``. It returns the exit status, raises Refused,
-and imports what the command needs.
+A command is a module of this package whose name does not begin with ``_``. Its docstring is the
+help text, as it is: at most 79 letters wide. Its function ``add_arguments(parser)`` adds options.
+Its function ``run(arguments)`` imports what the command needs, and returns the exit status or
+raises Refused.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ class Refused(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, or in the process's arguments → exit status."""
-    parser, commands = _parsers()
+    parser = _parser()
     arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
         parser.print_help()
         return 0
-    run = arguments.run
     if unknown:
-        commands[run.__module__].error(f"unrecognized arguments: {' '.join(unknown)}")
+        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(run(arguments))
+        return int(arguments.run(arguments))
     except Refused as error:
-        tell(run.__module__.rpartition(".")[2], str(error))
+        tell(arguments.name, str(error))
         return _REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -72,49 +71,37 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-class _Paragraphs(argparse.HelpFormatter):
-    """Keeps the paragraphs of a command's text apart."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        paragraphs = text.split("\n\n")
-        return "\n\n".join(
-            super(_Paragraphs, self)._fill_text(p, width, indent) for p in paragraphs
-        )
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser that suggests the nearest option or choice for one that does not exist."""
 
     def error(self, message: str) -> NoReturn:
         """Print the error with a suggestion, and exit with 2."""
         wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^'\s=]+)", message)
-        known = [word.strip("' ") for word in message.partition("choose from ")[2][:-1].split(",")]
-        known += re.findall(r"(?<![\w-])--?[a-z][\w-]*", self.format_help())
-        near = difflib.get_close_matches(wrong[1], known, 1) if wrong else []
-        super().error(f"{message}; did you mean {near[0]}?" if near else message)
+        if wrong:
+            words = {*re.findall(r"[\w-]+", self.format_usage() + message)} - {wrong[1]}
+            near = difflib.get_close_matches(wrong[1], words, 1)
+            message += f"; did you mean {near[0]}?" if near else ""
+        super().error(message)
 
 
-def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
-    """Return the parser, and those of the commands by their modules."""
+def _parser() -> _Parser:
+    """Return the parser of all commands."""
     parser = _Parser(
         prog="tritonclient-shim",
         description="Programs of the retired tensorrtserver client on today's Triton.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    names = [module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"]
-    return parser, {f"{__name__}.{name}": _add(commands, name) for name in names}
-
-
-def _add(commands: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
-    module = importlib.import_module(f"{__name__}.{name}")
-    text = (module.__doc__ or "").strip()
-    command = commands.add_parser(
-        name.replace("_", "-"),
-        help=text.splitlines()[0],
-        description=text,
-        formatter_class=_Paragraphs,
-    )
-    module.add_arguments(command)
-    command.set_defaults(run=module.run)
-    return command
+    for row in pkgutil.iter_modules(__path__):
+        if not row.name.startswith("_"):
+            module = importlib.import_module(f"{__name__}.{row.name}")
+            text = (module.__doc__ or "").strip()
+            command = commands.add_parser(
+                row.name,
+                help=text.splitlines()[0],
+                description=text,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+            module.add_arguments(command)
+            command.set_defaults(command=command, name=row.name, run=module.run)
+    return parser

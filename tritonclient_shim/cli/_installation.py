@@ -12,9 +12,7 @@ only ``tritonclient-shim doctor`` finds that.
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import importlib.util
 import json
 import os
@@ -23,7 +21,7 @@ import sys
 import sysconfig
 from importlib import metadata
 from importlib.machinery import PathFinder
-from typing import Iterator, NamedTuple
+from typing import Iterator
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -61,11 +59,9 @@ def errors(folder: str = "") -> Iterator[str]:
     files = nvidia_files(OURS)
     if files or _is_damaged():
         yield refusal(OURS, files)
-    texts = [shadow(folder)]
-    for site in sys.path:
-        files = [] if _same(site, OURS) else nvidia_files(site)
-        texts += [_nvidias(site, files)] if files else []
-    yield from filter(None, dict.fromkeys(texts))
+    hidden = shadow(folder)
+    if hidden:
+        yield hidden
 
 
 def shadow(folder: str) -> str:
@@ -79,7 +75,11 @@ def shadow(folder: str) -> str:
     site = os.path.dirname(package)
     files = nvidia_files(site)
     if files:
-        return _nvidias(site, files)
+        return as_lines(
+            f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(files)}) is installed in "
+            f"{site}, and is imported in place of tritonclient-shim's in {OURS}. Remove it",
+            _remove(site, files),
+        )
     other = "tensorrtserver_renamed" + ("" if is_package else ".py")
     return as_lines(
         f"{package} is imported as 'tensorrtserver', in place of tritonclient-shim's in {OURS}. "
@@ -94,7 +94,7 @@ def refusal(site: str, files: list[str]) -> str:
     ``files`` are NVIDIA's in that folder. Without any, files of ours are gone.
     """
     text = (
-        f"tritonclient-shim in {site} is incomplete: files are missing or changed. That happens "
+        f"tritonclient-shim in {site} is incomplete: files are missing. That happens "
         "when NVIDIA's retired 'tensorrtserver' is uninstalled. Put them back"
     )
     if files:
@@ -105,43 +105,25 @@ def refusal(site: str, files: list[str]) -> str:
             "NVIDIA's and put ours back"
         )
     source = origin(site)
-    if not source.arguments:
+    if not source:
         text += " (from where that folder came: it is a copy of the sources)"
-    elif source.path and not os.path.exists(source.path):
+    elif os.path.isabs(source) and not os.path.exists(source):
         text += (
-            f" (it came from {source.path}, which is no longer there: restore that first, or write "
+            f" (it came from {source}, which is no longer there: restore that first, or write "
             "the path of another wheel or checkout of tritonclient-shim in its place)"
         )
     first = _remove(site, files) if files else []
     return as_lines(text, [*first, *_reinstall(site, source)])
 
 
-def _nvidias(site: str, files: list[str]) -> str:
-    """Return the error of NVIDIA's distribution in another folder."""
-    return as_lines(
-        f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(files)}) is installed in "
-        f"{site}, beside tritonclient-shim in {OURS}. Only the first on the path is used. Remove "
-        "NVIDIA's",
-        _remove(site, files),
-    )
-
-
 def _is_damaged() -> bool:
-    """True if files of ours are missing, or differ from what our metadata lists."""
+    """True if files of ours that our metadata lists are missing."""
     for distribution in _installed(OURS):
         rows = csv.reader(str(distribution.read_text("RECORD")).splitlines())
-        return any(_hash(row[0]) != row[1] for row in rows if row[0].startswith(_PARTS) and row[1])
+        # compiled files have no hash; a user may remove them
+        names = [row[0] for row in rows if row[0].startswith(_PARTS) and row[1]]
+        return not all(os.path.exists(os.path.join(OURS, name)) for name in names)
     return not os.path.exists(_INIT)  # a checkout or an editable installation: there is no list
-
-
-def _hash(name: str) -> str:
-    """Return the hash of a file of ours as pip writes it, '' if the file cannot be read."""
-    try:
-        with open(os.path.join(OURS, name), "rb") as file:
-            digest = hashlib.sha256(file.read()).digest()
-    except OSError:
-        return ""
-    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def _is_ours(file: str) -> bool:
@@ -183,13 +165,13 @@ def _remove(site: str, files: list[str]) -> list[str]:
     return [_line("rm", "-r", *(os.path.join(site, name) for name in files))]
 
 
-def _reinstall(site: str, source: Origin) -> list[str]:
+def _reinstall(site: str, source: str) -> list[str]:
     """Return the commands that install our files again."""
-    if not source.arguments:
+    if not source:
         return []
-    if _is_site(site) or "--editable" in source.arguments:
-        return pip("install", "--force-reinstall", "--no-deps", *source.arguments)
-    return pip("install", "--upgrade", "--no-deps", "--target", site, *source.arguments)
+    if _is_site(site):
+        return pip("install", "--force-reinstall", "--no-deps", source)
+    return pip("install", "--upgrade", "--no-deps", "--target", site, source)
 
 
 def _is_site(folder: str) -> bool:
@@ -205,46 +187,27 @@ def _line(*words: str) -> str:
 # --------------------------------------------------------------------------- the origin
 
 
-class Origin(NamedTuple):
-    """``arguments`` for ``pip install``; none for a checkout that pip did not install."""
+def origin(site: str) -> str:
+    """Return where our packages in a folder came from, as ``pip install`` takes it.
 
-    arguments: tuple[str, ...]
-    path: str = ""  # of the wheel or folder, if it came from a local one
-
-
-def origin(site: str) -> Origin:
-    """Folder that holds our packages → where they came from.
-
-    The metadata of an editable installation lies in another folder than its modules.
+    pip notes the address (PEP 610), but none for what came from an index. The result is '' for
+    sources that pip did not copy there, such as a checkout.
     """
     for distribution in _installed(site):
-        return _origin_of(distribution)
-    for distribution in _installed(*sys.path):
-        source = _origin_of(distribution)
-        if source.path and _same(source.path, site):
-            return source
-    return Origin(())
+        text = distribution.read_text("direct_url.json")
+        if not text:
+            return f"{NAME}=={distribution.version}"
+        note = json.loads(text)
+        address, repository = str(note["url"]), note.get("vcs_info")
+        if repository:
+            return f"{repository['vcs']}+{address}@{repository['commit_id']}"
+        parts = urlsplit(address)
+        return url2pathname(parts.path) if parts.scheme == "file" else address
+    return ""
 
 
-def _installed(*folders: str) -> Iterator[metadata.Distribution]:
-    """Yield the metadata of ours that pip has written to these folders; a build's has no list."""
-    for distribution in metadata.distributions(name=NAME, path=list(folders)):
+def _installed(folder: str) -> Iterator[metadata.Distribution]:
+    """Yield the metadata of ours that pip has written to the folder; a build's has no list."""
+    for distribution in metadata.distributions(name=NAME, path=[folder]):
         if distribution.read_text("RECORD"):
             yield distribution
-
-
-def _origin_of(distribution: metadata.Distribution) -> Origin:
-    """Return the origin that pip notes (PEP 610); it notes none for what came from an index."""
-    text = distribution.read_text("direct_url.json")
-    if not text:
-        return Origin((f"{NAME}=={distribution.version}",))
-    note = json.loads(text)
-    address, repository = note["url"], note.get("vcs_info")
-    if repository:
-        return Origin((f"{repository['vcs']}+{address}@{repository['commit_id']}",))
-    parts = urlsplit(address)
-    if parts.scheme != "file":
-        return Origin((address,))
-    path = url2pathname(parts.path)
-    editable = note.get("dir_info", {}).get("editable")
-    return Origin(("--editable", path) if editable else (path,), path)

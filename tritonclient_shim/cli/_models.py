@@ -7,6 +7,7 @@ from typing import Any, Mapping
 from google.protobuf import json_format
 
 from tritonclient_shim.cli import Refused
+from tritonclient_shim.cli._server import reason_of
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import PROTOCOLS
@@ -26,10 +27,8 @@ def configurations(server: str) -> dict[str, _Config]:
     for protocol in PROTOCOLS:
         try:
             return _ask(server, protocol)
-        except InferenceServerException as error:
-            reasons.append(f"over {protocol} {error.message()}")
-        except ValueError as error:
-            reasons.append(f"over {protocol} {error}")
+        except (InferenceServerException, ValueError) as error:
+            reasons.append(f"over {protocol} {reason_of(error)}")
     shown = without_user(server)
     raise Refused(f"--server {shown}: {'; '.join(reasons)}; expected HOST:PORT of a Triton server")
 

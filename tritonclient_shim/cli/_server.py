@@ -61,37 +61,34 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
     url, shown = arguments.url, without_user(arguments.url)
     script = arguments.protocol or HTTP
     refusals: list[str] = []
-    for protocol in (script, *(other for other in PROTOCOLS if other != script)):
+    for protocol in sorted(PROTOCOLS, key=lambda protocol: protocol != script):
         try:
             probe = _Probe(url, protocol)
             metadata = probe.ask(lambda backend: backend.server_metadata())
-        except BackendError as backend_error:
-            foreign = _FOREIGN if isinstance(backend_error, ForeignError) else ""
-            refusals.append(f"{shown} over {probe.name}: {probe.worded(backend_error)}{foreign}")
+        except BackendError as error:
+            foreign = _FOREIGN if isinstance(error, ForeignError) else ""
+            refusals.append(f"{shown} over {probe.name}: {probe.worded(error)}{foreign}")
             continue
-        except InferenceServerException as error:
-            yield Finding(WRONG, str(error.message()))
-            return
-        except ValueError as error:
-            yield Finding(WRONG, str(error))
+        except (InferenceServerException, ValueError) as error:
+            yield Finding(WRONG, reason_of(error))
             return
         if arguments.protocol and protocol != script:
-            yield Finding(WRONG, _swapped(shown, script, protocol))
+            wanted = PROTOCOLS[script]
+            yield Finding(
+                WRONG,
+                f"{shown} is a server's {probe.name} port, and was to be asked over "
+                f"{wanted.title}: give the script the {wanted.title} port (by default "
+                f'{wanted.port}), or ProtocolType.from_str("{protocol}")',
+            )
         yield Finding(OK, f"it is {metadata.name!r}, version {metadata.version}, over {probe.name}")
         yield from _answering(probe)
         return
-    *before, last = refusals
-    yield from (Finding(WRONG, text) for text in (*before, f"{last}. {_ADVICE}"))
+    yield from (Finding(WRONG, text) for text in (*refusals[:-1], f"{refusals[-1]}. {_ADVICE}"))
 
 
-def _swapped(url: str, script: str, there: str) -> str:
-    """Return the text for an address that is the other protocol's port."""
-    title = PROTOCOLS[script].title
-    return (
-        f"{url} is a server's {PROTOCOLS[there].title} port, and was to be asked over {title}: "
-        f"give the script the {title} port (by default {PROTOCOLS[script].port}), or "
-        f'ProtocolType.from_str("{there}")'
-    )
+def reason_of(error: Exception) -> str:
+    """Return an error's text, without the brackets that v1's ``str`` puts before it."""
+    return str(error.message() if isinstance(error, InferenceServerException) else error)
 
 
 def _answering(probe: _Probe) -> Iterator[Finding]:
@@ -158,21 +155,8 @@ def _remarks(profile: ModelProfile) -> Iterator[Finding]:
             "decoupled: v1 had one answer per request; use tritonclient.grpc's "
             "async_stream_infer, for example on unwrap(context)",
         )
-    outputs = profile.outputs.values()
-    for spec in (*profile.inputs.values(), *outputs):
+    for spec in (*profile.inputs.values(), *profile.outputs.values()):
         if dtypes.v1_name(spec.datatype) in ("TYPE_INVALID", *dtypes.NEWER):
             kind = spec.datatype or "a datatype newer than this package"
             text = f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
             yield Finding(NOTE, text)
-    labelled = any(spec.label_filename for spec in outputs)
-    if profile.stateful and labelled:
-        yield Finding(
-            OK,
-            "stateful with labels: CLASS results have the server's six decimals, for a second "
-            "request would advance the sequence",
-        )
-    # an ensemble's labels can come from a composing model (docs/v1-behaviour.md §4.2)
-    elif not (profile.ensemble or labelled) and any(
-        spec.datatype in ("FP32", "FP64") for spec in outputs
-    ):
-        yield Finding(OK, "covered; no output names a label file, so CLASS results have no labels")

@@ -8,7 +8,6 @@ Exit status: 0 nothing is wrong, 1 something is, 130 interrupted.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import platform
 import re
@@ -53,11 +52,6 @@ REQUIRED = {
     "grpcio": _Requirement(">=1.41", ("grpc",)),
     "tritonclient": _Requirement(">=2.40", _CLIENTS, "[grpc,http]", "<2.74"),
 }
-#: Extra → the modules that it brings for the command of its name, and how pip is asked for each
-#: (setup.cfg). Asked for the extra, pip would install the whole distribution.
-EXTRAS = {
-    "gateway": {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"},
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +87,6 @@ def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Findi
     yield "Installation", ownership()
     requirements = [*versions()]
     yield "Versions", iter(requirements)
-    yield "Extras", extras()
     yield "Settings", settings_given()
     if arguments.url is None:
         yield "Server", iter([Finding(NOTE, "not asked; --url HOST:PORT checks one")])
@@ -136,21 +129,6 @@ def _machine(system: str, machine: str) -> Finding:
     return Finding(NOTE, f"{name}: not tested; shared memory and the gateway need Linux")
 
 
-def extras() -> Iterator[Finding]:
-    """Yield for each extra of ours whether it is installed, and otherwise how to install it."""
-    for name, modules in EXTRAS.items():
-        missing = [asked for module, asked in modules.items() if not _is_there(module)]
-        if missing:
-            command = pip("install", *missing)[-1]
-            yield Finding(NOTE, f"{name}: not complete; for `tritonclient-shim {name}`: {command}")
-        else:
-            yield Finding(OK, f"{name}: installed, for `tritonclient-shim {name}`")
-
-
-def _is_there(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
-
-
 def settings_given() -> Iterator[Finding]:
     """Yield each setting that was given, and each unknown ``TRITON_SHIM_`` variable."""
     try:
@@ -176,9 +154,12 @@ def versions() -> Iterator[Finding]:
     Imports are tried if all versions are right.
     """
     findings = {name: _judged(name, _version(name)) for name in REQUIRED}
-    modules = [", ".join(row.modules) for row in REQUIRED.values() if row.modules]
-    if not any(map(_is_wrong, findings.values())) and import_error(", ".join(modules)):
-        findings.update(_unusable())
+    if not any(map(_is_wrong, findings.values())):
+        for name, row in REQUIRED.items():
+            error = import_error(row.modules) if row.modules else ""
+            if error:
+                findings[name] = _unusable(name, error)
+                break
     yield from findings.values()
 
 
@@ -195,20 +176,16 @@ def _judged(name: str, version: str) -> Finding:
     return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", f"{name}{extras}{least}")))
 
 
-def _unusable() -> dict[str, Finding]:
-    """Return the first distribution that cannot be imported, with the commands that reinstall it.
+def _unusable(name: str, error: str) -> Finding:
+    """Return the error of a distribution's import, with the commands that reinstall it.
 
     ``pip install`` after ``--force-reinstall`` brings what a distribution needs and lacks.
     """
-    for name, row in REQUIRED.items():
-        error = import_error(", ".join(row.modules)) if row.modules else ""
-        if error:
-            version = _version(name)
-            anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
-            rest = pip("install", f"{name}{row.extras}=={version}")
-            text = f"{name} {version} is installed, but importing it fails ({error})"
-            return {name: Finding(WRONG, as_lines(f"{text}. Install it anew", [*anew, *rest]))}
-    return {}
+    version = _version(name)
+    anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
+    rest = pip("install", f"{name}{REQUIRED[name].extras}=={version}")
+    text = f"{name} {version} is installed, but importing it fails ({error}). Install it anew"
+    return Finding(WRONG, as_lines(text, [*anew, *rest]))
 
 
 def _release(text: str) -> tuple[int, ...]:
@@ -227,22 +204,22 @@ def _version(name: str) -> str:
         return ""
 
 
-def import_error(modules: str) -> str:
+def import_error(modules: tuple[str, ...]) -> str:
     """Import modules in a new process → '' if that succeeded, otherwise the error as one line.
 
     A module may raise anything, and one that was compiled for another machine ends the process.
     """
-    code = f"import sys; sys.path[:] = {sys.path!r}; import {modules}"
+    code = f"import sys; sys.path[:] = {sys.path!r}; import {', '.join(modules)}"
     command = [sys.executable, "-W", "ignore", "-c", code]
     try:
         process = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            text=True, errors="replace", timeout=_LONGEST,
+            command, stdin=subprocess.DEVNULL, capture_output=True, errors="replace",
+            timeout=_LONGEST,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"it did not end within {_LONGEST} seconds"
     if process.returncode < 0:
         return f"it ended the process with signal {-process.returncode}"
-    errors = [line for line in process.stderr.splitlines() if line and not line[0].isspace()]
-    ended = [f"it ended the process with status {process.returncode}"]
-    return (errors or ended)[-1] if process.returncode else ""
+    lines = [line for line in process.stderr.splitlines() if line and not line[0].isspace()]
+    ended = f"it ended the process with status {process.returncode}"
+    return [ended, *lines][-1] if process.returncode else ""

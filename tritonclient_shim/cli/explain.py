@@ -14,25 +14,15 @@ from tritonclient_shim.cli import show, tell
 if TYPE_CHECKING:
     from tritonclient_shim.registry.entry import RegistryEntry
 
-
-_EXPECTED = (
-    "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part "
-    "of one, such as InferContext.run"
-)
 #: More entries than these are listed without code.
 _MANY = 5
-_NARROWER = "  give one of these ids for its code in v1 and now\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim explain``."""
-    parser.add_argument(
-        "what",
-        nargs="+",
-        metavar="ID|SYMBOL",
+    parser.add_argument("what", nargs="+", metavar="ID|SYMBOL",
         help="an id such as TS051, or a symbol or part of one, such as InferContext.run or "
-        "np.object",
-    )
+        "np.object")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,24 +31,28 @@ def run(arguments: argparse.Namespace) -> int:
     for what in dict.fromkeys(arguments.what):
         entries = _find(what)
         if not entries:
-            status = _unknown(what)
+            tell("explain", f"nothing is called {what!r}; {_hint(what)}")
+            status = 1
         elif len(entries) > _MANY:
-            show("".join(f"{entry.id}  {entry.symbol}\n" for entry in entries) + f"{_NARROWER}\n")
+            listed = "".join(f"{entry.id}  {entry.symbol}\n" for entry in entries)
+            show(f"{listed}  give one of these ids for its code in v1 and now\n\n")
         else:
-            for entry in entries:
-                show(f"{_explained(entry)}\n")
+            show("".join(f"{_explained(entry)}\n" for entry in entries))
     return status
 
 
-def _unknown(what: str) -> int:
-    """Print that no entry has this name, and near names → exit status."""
+def _hint(what: str) -> str:
+    """Return near names, or else what was expected."""
     from tritonclient_shim.registry import BY_SYMBOL
 
     names = [symbol.rpartition(".")[2] for symbol in BY_SYMBOL]
     near = difflib.get_close_matches(what.rpartition(".")[2], names, 3)
-    hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPECTED
-    tell("explain", f"nothing is called {what!r}; {hint}")
-    return 1
+    if near:
+        return f"did you mean {' or '.join(dict.fromkeys(near))}?"
+    return (
+        "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part "
+        "of one, such as InferContext.run"
+    )
 
 
 def _find(what: str) -> list[RegistryEntry]:
@@ -68,13 +62,16 @@ def _find(what: str) -> list[RegistryEntry]:
     a member of one that has no entries of its own, such as a constant of a message.
     """
     from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
+    from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
     what = what.strip().rstrip("()")
+    owner, _, last = what.rpartition(".")
     if what.upper() in ENTRIES:
         return [ENTRIES[what.upper()]]
-    if what in BY_SYMBOL or _is_removed_from_numpy(what):
-        return [BY_SYMBOL.get(what, ENTRIES["TS201"])]
-    owner, _, last = what.rpartition(".")
+    if what in BY_SYMBOL:
+        return [BY_SYMBOL[what]]
+    if owner in ("np", "numpy") and last in REMOVED_FROM_NUMPY:
+        return [ENTRIES["TS201"]]
     entries = ENTRIES.values()
     ways = (
         lambda entry: _ends(entry.symbol, what),
@@ -87,15 +84,6 @@ def _find(what: str) -> list[RegistryEntry]:
 
 def _ends(symbol: str, what: str) -> bool:
     return f".{symbol}".endswith(f".{what}")
-
-
-def _is_removed_from_numpy(what: str) -> bool:
-    module, _, name = what.rpartition(".")
-    if module not in ("np", "numpy"):
-        return False
-    from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
-
-    return name in REMOVED_FROM_NUMPY
 
 
 def _explained(entry: RegistryEntry) -> str:

@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, tell
-from tritonclient_shim.cli.doctor import EXTRAS
 from tritonclient_shim.settings import SettingsError
 
 if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Bound, GatewayOptions
 
+#: A module of the extra ``gateway`` → how pip is asked for it (setup.cfg).
+EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 _OTHER_ADDRESSES = (
     ". Give other addresses with --http, --grpc and --metrics-address HOST:PORT; "
     "8000, 8001 and 8002 are Triton's own ports, too"
@@ -80,9 +81,9 @@ def _missing(name: str) -> str:
     from tritonclient_shim.cli._installation import as_lines, pip
 
     text = f"the gateway needs {name}, which is not installed"
-    if name not in EXTRAS["gateway"]:
+    if name not in EXTRA:
         return f"{text}: tritonclient-shim doctor says what to do"
-    return as_lines(f"{text}. Install it", pip("install", EXTRAS["gateway"][name]))
+    return as_lines(f"{text}. Install it", pip("install", EXTRA[name]))
 
 
 def _announce(options: GatewayOptions, bound: Bound, triton: str) -> None:

@@ -1,7 +1,7 @@
 """Print the migration guide, or a section of it.
 
-Name a section by its heading, by an id, or by the text of an error. `settings` is the page on
-settings.
+Name a section by its heading, by an id, or by the text of an error. `settings`
+is the page on settings.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -54,25 +54,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
     if arguments.list:
-        show("".join(_listed()))
-        return 0
-    if arguments.section is None:
-        show(shown(_page("migration_guide.md")))
-        return 0
-    section = _find(arguments.section)
-    if section:
-        show(shown(section.text))
-        return 0
-    anchor = _anchor(arguments.section)
+        text = "".join(_listed())
+    elif arguments.section is None:
+        text = shown(_page("migration_guide.md"))
+    else:
+        section = _find(arguments.section)
+        if section is None:
+            tell("guide", _unknown(arguments.section))
+            return 1
+        text = shown(section.text)
+    show(text)
+    return 0
+
+
+def _unknown(name: str) -> str:
+    anchor = _anchor(name)
     near = [name for name in sections() if anchor in name]
     near = near[:3] or difflib.get_close_matches(anchor, sections(), 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
-    tell(
-        "guide",
-        f"there is no section {arguments.section!r}; expected one of the guide's, an id, or the "
-        f"text of an error: {hint}",
+    return (
+        f"there is no section {name!r}; expected one of the guide's, an id, or the text of an "
+        f"error: {hint}"
     )
-    return 1
 
 
 # ------------------------------------------------------------------------- the sections

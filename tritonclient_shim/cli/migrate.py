@@ -1,11 +1,12 @@
 """Rewrite sources of the legacy API to tritonclient.
 
-Without --write nothing is written: the changes are printed as a diff. A file that keeps uses runs
-on this package, beside tritonclient.
+Without --write nothing is written: the changes are printed as a diff. A file
+that keeps uses runs on this package, beside tritonclient.
 
-Exit status: 0 nothing would change (with --write: no use is left), 1 something would change (with
---write: uses are left), 2 wrong usage, 3 files that could not be read, parsed or written, 130
-interrupted. With 3 and 130 the report has the other files.
+Exit status: 0 nothing would change (with --write: no use is left), 1 something
+would change (with --write: uses are left), 2 wrong usage, 3 files that could
+not be read, parsed or written, 130 interrupted. With 3 and 130 the report has
+the other files.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tempfile
 import tokenize
 import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
@@ -28,9 +29,12 @@ from tritonclient_shim.usage import report as usage_report
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.rewrite.files import Migrated
-    from tritonclient_shim.rewrite.options import MigrateOptions
+    from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome
+    from tritonclient_shim.usage.rows import UsageRow
 
 _DONE, _LEFT, _UNREADABLE = 0, 1, 3
+_TITLE = "Migration from the legacy API"
+_NEXT = "Nothing is written; --write writes the changes.\n"
 _NO_FILE = "no file to migrate; expected .py, .pyw or .ipynb in the folders, and not all excluded"
 
 
@@ -41,6 +45,16 @@ class _Work:
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     interrupted: bool = False
+
+    @property
+    def uses(self) -> list[tuple[UsageRow, SiteOutcome]]:
+        """Return the uses in all files."""
+        return [use for file in self.files for use in file.uses]
+
+    @property
+    def read(self) -> int:
+        """Return how many of the files were there before."""
+        return sum(not file.is_new for file in self.files)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,16 +79,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
     work = _migrated(arguments)
-    report = _render(arguments.format, work.files, work.failures)
-    if arguments.format == "text":
+    summary = _summary(work)
+    if arguments.format == "json":
+        show(usage_report.dumped({"title": _TITLE, "summary": summary, **_document(work)}))
+    else:
         is_diff = not (arguments.write or arguments.check)
-        changed = any(file.changed for file in work.files)
         changes = "".join(map(_diff, work.files)) if is_diff else ""
-        next_step = (
-            "Nothing is written; --write writes the changes.\n" if is_diff and changed else ""
+        uses = "".join(
+            f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}\n"
+            for row, outcome in work.uses
         )
-        report = f"{changes}{report}{next_step}"
-    show(report)
+        show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
     if work.interrupted:
         return INTERRUPTED
     if work.failures:
@@ -164,47 +179,30 @@ def _lines(data: bytes) -> list[str]:
     return data.decode(encoding).splitlines(keepends=True)
 
 
-def _render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
-    """Return the report in one of the formats."""
-    uses = [use for file in files for use in file.uses]
-    summary = _summary(files, failures)
-    if format == "json":
-        return usage_report.dumped(
-            {
-                "title": "Migration from the legacy API",
-                "summary": summary,
-                "uses": [
-                    {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
-                    for row, outcome in uses
-                ],
-                "files": {
-                    "read": _read(files),
-                    "changed": [file.path for file in files if file.changed],
-                    "failed": list(failures),
-                },
-            }
-        )
-    lines = [
-        f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}"
-        for row, outcome in uses
-    ]
-    return "\n".join([*lines, *([""] if lines else []), summary, ""])
+def _document(work: _Work) -> dict[str, Any]:
+    """Return the uses and the files for JSON."""
+    return {
+        "uses": [
+            {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
+            for row, outcome in work.uses
+        ],
+        "files": {
+            "read": work.read,
+            "changed": [file.path for file in work.files if file.changed],
+            "failed": work.failures,
+        },
+    }
 
 
-def _summary(files: list[Migrated], failures: Sequence[str]) -> str:
-    states = [outcome.state.value for file in files for _, outcome in file.uses]
+def _summary(work: _Work) -> str:
+    states = [outcome.state.value for _, outcome in work.uses]
     counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
-    uses = "No use of the legacy API. " if files else ""
+    uses = "No use of the legacy API. " if work.files else ""
     if states:
         uses = f"{count(len(states), 'use')}: {counts}. "
-    failed = f", {len(failures)} failed" if failures else ""
-    changed = sum(file.changed for file in files)
-    return f"{uses}{count(_read(files), 'file')} read{failed}; {changed} with changes."
-
-
-def _read(files: list[Migrated]) -> int:
-    """Return how many of the files were there before."""
-    return sum(not file.is_new for file in files)
+    failed = f", {len(work.failures)} failed" if work.failures else ""
+    changed = sum(file.changed for file in work.files)
+    return f"{uses}{count(work.read, 'file')} read{failed}; {changed} with changes."
 
 
 # ------------------------------------------------------------------------------ writing

@@ -1,7 +1,8 @@
 """Run a script as it is, and report what it used.
 
-What NumPy and Python have removed since 2019 is put back for it. All arguments after the script's
-name are the script's.
+What NumPy and Python have removed since 2019 is put back for it. All arguments
+after the script's name are the script's. TRITON_SHIM_REPORT=usage.txt writes
+the report to a file.
 
 Exit status: the script's; 2 if there is none to run.
 """
@@ -28,14 +29,10 @@ _ADVICE = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
-    add = parser.add_argument
-    parser.usage = "%(prog)s [OPTIONS] SCRIPT | -m MODULE [ARGUMENT ...]"
-    add("--report", metavar="PATH", default="",
-        help="write the report there, in the form of its ending: .txt or .json. "
-        "Otherwise it goes to stderr")  # fmt: skip
-    rest = {"nargs": argparse.REMAINDER, "default": []}
-    add("-m", dest="module", help="run a module, as python -m", **rest)  # type: ignore[arg-type]
-    add("script", metavar="SCRIPT", help="run a script or folder, as python SCRIPT", **rest)  # type: ignore[arg-type]
+    parser.usage = "%(prog)s [-h] SCRIPT | -m MODULE [ARGUMENT ...]"
+    add, rest = parser.add_argument, argparse.REMAINDER
+    add("-m", dest="module", nargs=rest, default=[], help="run a module, as python -m")
+    add("script", metavar="SCRIPT", nargs=rest, help="run a script or folder, as python SCRIPT")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,14 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("name a script, or -m MODULE")
     if not is_module and not os.path.exists(command[0]):
         raise Refused(f"there is no script {command[0]!r} in {os.getcwd()}; check name and folder")
-    _check_report(arguments.report)
     folder = "" if is_module else os.path.dirname(command[0])
     hidden = shadow(folder or os.curdir)
-    if hidden:
-        tell("run", hidden)
     advice: list[str] = []
     atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
-    _report(arguments.report)
+    _start_report()
+    if hidden:
+        tell("run", hidden)
     _runner.numpy_names()
     try:
         run_command(command)
@@ -70,26 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         tell("run", explanation)  # the traceback shows who imports it
         raise
     except BaseException as error:
-        advice += connection_advice(error)
+        advice.append(connection_advice(error))
         raise
     return 0
-
-
-def _check_report(path: str) -> None:
-    """Raise Refused if the report cannot be written."""
-    from tritonclient_shim.settings import SettingsError, report_path, report_problem
-
-    try:
-        wanted = path or report_path()
-    except SettingsError as error:
-        raise Refused(f"{error}. The script has not run") from None
-    problem = report_problem(wanted)
-    folder = os.path.dirname(wanted) or os.curdir
-    if not os.path.isdir(folder):
-        problem = f"there is no folder {folder!r}; expected a file in a folder that exists"
-    if problem:
-        source = "--report" if path else "TRITON_SHIM_REPORT"
-        raise Refused(f"{source} {wanted}: {problem}. The script has not run")
 
 
 def _python2(error: SyntaxError) -> str:
@@ -103,19 +82,29 @@ def _python2(error: SyntaxError) -> str:
     return f"{path}:{error.lineno}: {feature}, which is Python 2; expected Python 3. {remedy}"
 
 
-def _report(path: str) -> None:
-    """Report at the end: to this path, or else on stderr, with what was put back."""
+def _start_report() -> None:
+    """Report at the end: as TRITON_SHIM_REPORT says, or on stderr, with what was put back.
+
+    Raise Refused if the report cannot be written.
+    """
     from tritonclient_shim import usage
-    from tritonclient_shim.settings import report_path
+    from tritonclient_shim.settings import SettingsError, report_path
     from tritonclient_shim.usage import Recorder, report
 
-    recorder = Recorder()
-    usage.start(recorder)
-    path = path or report_path()
-    if path:
-        report.write_at_exit(recorder, path)
-    else:
+    try:
+        path = report_path()
+    except SettingsError as error:
+        raise Refused(f"{error}. The script has not run") from None
+    folder = os.path.dirname(path) or os.curdir
+    if not os.path.isdir(folder):
+        raise Refused(
+            f"TRITON_SHIM_REPORT is {path!r}: there is no folder {folder!r}; expected a file in a "
+            "folder that exists. The script has not run"
+        )
+    if usage.wanted() is None:
         atexit.register(_print_put_back, os.getpid())  # after the report
+        recorder = Recorder()
+        usage.start(recorder)
         report.print_at_exit(recorder)
 
 
@@ -133,24 +122,24 @@ def _print_put_back(owner: int) -> None:
 
 
 def _print_advice(advice: list[str]) -> None:
-    for text in advice:
+    for text in filter(None, advice):
         tell("run", text)
 
 
-def connection_advice(end: BaseException) -> list[str]:
-    """Return what to do about the failed connection that ended the script, if one did.
+def connection_advice(end: BaseException) -> str:
+    """Return what to do about the failed connection that ended the script; '' without one.
 
     ``sys.exit`` in an ``except`` clause has the exception that was caught there as its context.
     """
     if "tritonclient_shim.core.errors" not in sys.modules:  # no call of the old API has failed
-        return []
+        return ""
     from tritonclient_shim.core.errors import ForeignError, TransportError, UnreadableReply
 
     error: BaseException | None = end
     while error is not None:
         if isinstance(error, TransportError):  # only gRPC has a status without a reply
-            return [_ADVICE.format("grpc" if error.status else "http")]
+            return _ADVICE.format("grpc" if error.status else "http")
         if isinstance(error, ForeignError) and not isinstance(error, UnreadableReply):
-            return [_ADVICE.format("http")]
+            return _ADVICE.format("http")
         error = error.__cause__ or error.__context__
-    return []
+    return ""

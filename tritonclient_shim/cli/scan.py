@@ -1,12 +1,13 @@
 """List the legacy uses in sources, without running them.
 
-A comment `# tritonshim: ignore[TS051]` at a line's end hides these ids on its line, and without
-ids all.
+A comment `# tritonshim: ignore[TS051]` at a line's end hides these ids on its
+line, and without ids all.
 
 "automatic" is what `migrate --unsafe` rewrites at its place.
 
-Exit status: 0 nothing found, 1 uses found, 2 wrong usage, 3 files that could not be read or parsed,
-130 interrupted. With 3 and 130 the uses in the other files are printed.
+Exit status: 0 nothing found, 1 uses found, 2 wrong usage, 3 files that could
+not be read or parsed, 130 interrupted. With 3 and 130 the uses in the other
+files are printed.
 """
 
 from __future__ import annotations
@@ -41,31 +42,28 @@ class ScanReport:
     """The uses to report, and the number of hidden ones."""
 
     rows: list[UsageRow] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)  # the files
+    read: int = 0  # files
     unreadable: list[str] = field(default_factory=list)  # why, for each file
     ignored: int = 0  # uses that comments hide
     known: int = 0  # uses that the baseline has
-    notes: list[str] = field(default_factory=list)  # for stderr
-    interrupted: bool = False
 
     @property
     def sentences(self) -> str:
         """Return in sentences how many uses are in how many files."""
-        unreadable = f", {len(self.unreadable)} could not be read" if self.unreadable else ""
-        text = f"{count(len(self.read), 'file')} read{unreadable}"
+        text = ""
+        if self.rows:
+            text = f"{summary(self.rows)} "
+        elif self.read and not self.unreadable:  # else "no use" would say more than is known
+            other = "other " if self.ignored or self.known else ""
+            text = f"No {other}use of the legacy API. "
+        text += f"{count(self.read, 'file')} read"
+        if self.unreadable:
+            text += f", {len(self.unreadable)} could not be read"
         if self.ignored:
             text += f"; {count(self.ignored, 'use')} ignored by comments"
         if self.known:
             text += f"; {count(self.known, 'use')} known to the baseline"
-        return f"{self._summary()}{text}."
-
-    def _summary(self) -> str:
-        if self.rows:
-            return f"{summary(self.rows)} "
-        if self.unreadable or not self.read:
-            return ""  # "no use" would say more than is known
-        other = "other " if self.ignored or self.known else ""
-        return f"No {other}use of the legacy API. "
+        return f"{text}."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,72 +83,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
-    report = ScanReport()
-    _scan_all(arguments, report)
-    path = "" if report.interrupted else arguments.write_baseline
-    if path:
-        _write_baseline(path, report.rows)
-    for text in report.notes:
-        tell("scan", text)
-    if path:
-        show(f"The uses are written to {path}. {report.sentences}\n")
-    else:
-        show(_render(report, arguments.format))
-    if report.interrupted:
-        return INTERRUPTED
-    if report.unreadable:
-        return _UNREADABLE
-    return _FOUND if report.rows and not path else _NOTHING
-
-
-def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
-    """Scan every file into the report."""
-    from tritonclient_shim.migrate.candidates import Candidates
-    from tritonclient_shim.notice.warn import without_syntax_warnings
-
     known = _read_baseline(arguments.baseline) if arguments.baseline else None
     paths = list(chosen(arguments))
-    candidates = Candidates()
-    try:
-        with without_syntax_warnings():
-            for path in paths:
-                _scan_file(path, arguments.only, candidates, report)
-    except KeyboardInterrupt:
-        report.interrupted = True
-        report.notes.append(f"interrupted: {len(report.read)} of {len(paths)} files were read")
+    report = ScanReport()
+    is_complete = _scan_files(paths, arguments.only, report)
+    for reason in report.unreadable:
+        tell("scan", reason)
+    if not is_complete:
+        tell("scan", f"interrupted: {report.read} of {len(paths)} files were read")
+    if not paths:
+        tell("scan", _NO_FILE)
     if known is not None:
         rows = _new(report.rows, arguments.baseline, known)
         report.known, report.rows = len(report.rows) - len(rows), rows
-    if not paths:
-        report.notes.append(_NO_FILE)
+    if is_complete and arguments.write_baseline:
+        _write_baseline(arguments.write_baseline, report.rows)
+        show(f"The uses are written to {arguments.write_baseline}. {report.sentences}\n")
+        return _UNREADABLE if report.unreadable else _NOTHING
+    show(_render(report, arguments.format))
+    if not is_complete:
+        return INTERRUPTED
+    if report.unreadable:
+        return _UNREADABLE
+    return _FOUND if report.rows else _NOTHING
+
+
+def _scan_files(paths: list[str], only: frozenset[str] | None, report: ScanReport) -> bool:
+    """Scan files into the report → False if Ctrl-C ended it."""
+    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.notice.warn import without_syntax_warnings
+
+    candidates = Candidates()
+    with without_syntax_warnings():
+        for path in paths:
+            try:
+                _scan_file(path, only, candidates, report)
+            except Unreadable as error:
+                report.unreadable.append(str(error))
+            except KeyboardInterrupt:
+                return False
+    return True
 
 
 def _scan_file(
     path: str, only: frozenset[str] | None, candidates: Candidates, report: ScanReport
 ) -> None:
-    """Add the uses of one file to the report, or why it cannot be read."""
+    """Add the uses of one file to the report; raise Unreadable if it cannot be read."""
     from tritonclient_shim.migrate import sources
     from tritonclient_shim.rewrite.files import scan
 
-    try:
-        data = sources.content(path)
-        if not candidates.includes(path, data):
-            report.read.append(path)
-            return
+    data = sources.content(path)
+    uses: list[UsageRow] = []
+    if candidates.includes(path, data):
         source = sources.parsed(path, data)
         with sources.not_too_deep(path):
-            uses = scan(source)
-    except sources.Unreadable as error:
-        report.unreadable.append(str(error))
-        report.notes.append(str(error))
-        return
-    uses = [row for row in uses if not only or row.entry.id in only]
+            uses = [row for row in scan(source) if not only or row.entry.id in only]
+        report.unreadable += source.broken
     rows = [row for row in uses if not _is_ignored(row)]
-    report.read.append(source.path)
+    report.read += 1
     report.rows += rows
     report.ignored += len(uses) - len(rows)
-    report.unreadable += source.broken
-    report.notes += source.broken
 
 
 def _is_ignored(row: UsageRow) -> bool:
@@ -168,7 +161,7 @@ def _render(report: ScanReport, format: str) -> str:
     """Return the report in one of the formats."""
     if format == "json":
         document = usage_report.json_document(report.rows)
-        document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
+        document["files"] = {"read": report.read, "unreadable": report.unreadable}
         document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
         return usage_report.dumped(document)
     if format == "sarif":
@@ -263,9 +256,7 @@ def _write_baseline(path: str, rows: list[UsageRow]) -> None:
 
 
 def _known(path: str, row: UsageRow) -> KnownUse:
-    return KnownUse(_from_folder_of(path, row.file), row.entry.id, row.snippet.strip())
-
-
-def _from_folder_of(path: str, file: str) -> str:
+    """Return the use as the baseline at ``path`` has it."""
     folder = os.path.dirname(os.path.realpath(path))
-    return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
+    file = os.path.relpath(os.path.realpath(row.file), folder).replace(os.sep, "/")
+    return KnownUse(file, row.entry.id, row.snippet.strip())
