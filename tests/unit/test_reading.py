@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.protobuf import json_format
+from google.protobuf.message import DecodeError
 
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -26,7 +26,7 @@ FOREIGN = [
     RecursionError("maximum recursion depth exceeded"),
     MemoryError(),
     AssertionError(),
-    json_format.ParseError("Failed to parse"),
+    DecodeError("Error parsing message"),
     RuntimeError("x" * 10_000),
 ]
 

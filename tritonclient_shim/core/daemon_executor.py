@@ -46,7 +46,8 @@ class DaemonExecutor(Executor):
 
     def after_fork(self) -> None:
         """Begin without threads and jobs, in a forked child too."""
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._jobs: deque[Job] = deque()
         self._running = 0
         self._idle = 0
@@ -62,7 +63,7 @@ class DaemonExecutor(Executor):
 
         Raises RuntimeError after ``shutdown``, and when there is no thread and none can be started.
         """
-        with self._changed:
+        with self._lock:
             if self._closed:
                 raise RuntimeError(f"the executor {self._name} takes no job after its shutdown")
             self._jobs.append(job)
@@ -73,7 +74,7 @@ class DaemonExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no further jobs; threads end when those that wait are done. Returns at once."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
 
@@ -97,7 +98,7 @@ class DaemonExecutor(Executor):
 
     def _next(self) -> Job | None:
         """Return the next job; None when this thread has to end."""
-        with self._changed:
+        with self._lock:
             while not self._jobs:
                 self._idle += 1
                 notified = not self._closed and self._changed.wait(self._linger)

@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 import time
-from typing import Any, Callable, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
 #: Seconds that a fork waits for the calls under way, and that a new call waits for a fork.
@@ -38,25 +38,21 @@ if hasattr(os, "register_at_fork"):  # Windows has no forks
 
 
 class Lock:
-    """A lock for ``with`` that is free in a forked child, whichever thread of the parent held it.
+    """A lock that is free in a forked child, whichever thread of the parent held it.
 
-    ``make`` makes the lock itself: ``threading.RLock`` for one that its owner may take again.
+    Enter ``lock`` itself, which is written in C. A signal can interrupt Python methods, such as
+    those of ``threading.Condition``, when they have taken a lock. Then it stays taken for ever. The
+    lock lets its own thread in again, because a signal's handler may call what the signal
+    interrupted.
     """
 
-    def __init__(self, make: Callable[[], Any] = threading.Lock) -> None:
-        self._make = make
-        self._lock = make()
+    def __init__(self) -> None:
+        self.after_fork()
         repair(self)
 
     def after_fork(self) -> None:
         """Make another lock: the thread that held the first one does not exist in a child."""
-        self._lock = self._make()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
+        self.lock = threading.RLock()
 
 
 class Pausable(Protocol):
@@ -106,7 +102,8 @@ class CallGate:
         self._forks = 0
         self._unpaused = 0  # streams that did not pause for the last fork
         self._sockets: list[int] = []  # those of the process before the last fork
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
     def guard_forks(self) -> None:
         """Make the forks of this process wait. Call it when gRPC has registered its handlers.
@@ -129,7 +126,7 @@ class CallGate:
         # first this call, then the look for a fork: a fork does it the other way round
         if self._forks and not self._is_nested(call):
             self.leave(call)
-            with self._changed:
+            with self._lock:
                 self._changed.wait_for(lambda: not self._forks, PATIENCE)
             self._calls.add(call)
         return call
@@ -142,7 +139,7 @@ class CallGate:
         """End a call. Ignore one that has ended, or that a parent process began."""
         self._calls.discard(call)
         if self._forks:
-            with self._changed:
+            with self._lock:
                 self._changed.notify_all()
 
     def _under_way(self) -> int:
@@ -151,14 +148,14 @@ class CallGate:
         return sum(call.thread != me for call in list(self._calls))
 
     def _before(self) -> None:
-        with self._changed:
+        with self._lock:
             self._forks += 1
             quiet = self._changed.wait_for(lambda: not self._under_way(), PATIENCE)
         self._unpaused = _unpaused() if quiet else 0
         self._sockets = _sockets()
 
     def _after_in_parent(self) -> None:
-        with self._changed:
+        with self._lock:
             self._forks -= 1
             self._changed.notify_all()
 

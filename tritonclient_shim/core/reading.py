@@ -1,12 +1,14 @@
 """All replies of servers are read here, because a server, or a proxy, may send anything.
 
-The readers check what they expect, and say exactly what is wrong. Any other exception of a reader
-becomes an error here. So no exception of a parser, of NumPy or of protobuf reaches a user. None
-ends a thread while other threads wait for its outcome.
+The readers check what they expect, and say exactly what is wrong. An exception of a parser, of
+NumPy or of protobuf becomes an error here, so it does not reach a user. Exceptions of the program's
+own signal handlers do: a signal may come while a reply is read.
 """
 
 from __future__ import annotations
 
+import struct
+import threading
 from contextlib import suppress
 from functools import lru_cache
 from math import prod
@@ -14,6 +16,7 @@ from reprlib import Repr
 from typing import Any, Callable, TypeVar
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import BackendError, InferenceServerException, UnreadableReply
@@ -23,6 +26,12 @@ T = TypeVar("T")
 
 #: Messages show at most this many characters of an exception.
 _MOST = 200
+
+#: What parsers, NumPy and protobuf raise for contents that they do not expect.
+_ODD_CONTENTS = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, DecodeError, LookupError,
+    MemoryError, RuntimeError, TypeError, ValueError, struct.error,
+)  # fmt: skip
 
 _repr = Repr()
 _repr.maxstring = _repr.maxother = 60
@@ -34,25 +43,28 @@ def shown(value: Any) -> str:
 
 
 def read(reader: Callable[..., T], *answer: Any) -> T:
-    """Return ``reader(*answer)``. Raise UnreadableReply for any exception that is not ours."""
+    """Return ``reader(*answer)``. Raise UnreadableReply for contents that it does not expect."""
     try:
         return reader(*answer)
     except (BackendError, InferenceServerException):
         raise
-    except Exception as error:
+    except _ODD_CONTENTS as error:
         raise _unreadable(error) from error
 
 
 def outcome_of(reader: Callable[..., T], *answer: Any) -> T | BackendError:
     """Return ``reader(*answer)`` or, instead of raising it, the error of :func:`read`.
 
-    Every asynchronous request is completed with this result.
+    Every asynchronous request is completed with this result, so a thread that only reads gets an
+    error for any exception. The main thread raises an exception of a signal's handler.
     """
     try:
-        return reader(*answer)
+        return read(reader, *answer)
     except BackendError as backend_error:
         return backend_error
     except Exception as error:
+        if threading.current_thread() is threading.main_thread():
+            raise
         return _unreadable(error)
 
 

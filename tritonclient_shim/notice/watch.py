@@ -66,7 +66,7 @@ def handle_use(id: str, facade: FrameType) -> bool:
 def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     if state.headline_given:
         return
-    with _lock:
+    with _lock.lock:
         if state.headline_given:
             return
         state.headline_given = True

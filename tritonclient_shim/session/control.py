@@ -269,7 +269,7 @@ def register_system(backend: Backend, name: str, key: str, byte_size: int, offse
     """Register a shared-memory object, also one with other names; raise BackendError."""
     if offset:
         _check_offset(backend, name, byte_size, offset)
-    with _registering.setdefault(backend.endpoint, forks.Lock()):
+    with _registering.setdefault(backend.endpoint, forks.Lock()).lock:
         taken = [region.key for region in backend.shm_status()]
         backend.register_system(name, free_spelling(key, taken), byte_size, offset)
 

@@ -50,7 +50,7 @@ class CallbackThread:
     def after_fork(self) -> None:
         """Begin without a thread, in a forked child too: threads stay with their process."""
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._ident: int | None = None
 
     def start(self) -> None:
@@ -129,14 +129,18 @@ class InFlight:
 
     def __init__(self) -> None:
         self._table: dict[int, Entry] = {}
-        self._changed = threading.Condition()
-        self._waiters = 0
+        self._reset()
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
         forks.repair(self)
         #: The next client id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
+
+    def _reset(self) -> None:
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._waiters = 0
 
     def add(self, inference: Inference, callback: Callback | None) -> None:
         """Enter an inference before it is sent, so that its completion finds it.
@@ -178,13 +182,13 @@ class InFlight:
         """Wake whoever waits. A waiter counts itself first and looks afterwards, so that a
         change is seen by it or by this test."""
         if self._waiters:
-            with self._changed:
+            with self._lock:
                 self._changed.notify_all()
 
     def _wait_until(self, happened: Callable[[], bool]) -> None:
         if sys.is_finalizing() and not happened():
             raise InferenceServerException(INTERPRETER_ENDS)
-        with self._changed:
+        with self._lock:
             self._waiters += 1
             try:
                 self._changed.wait_for(lambda: self._closed or happened())
@@ -256,9 +260,8 @@ class InFlight:
 
     def after_fork(self) -> None:
         """Refuse, in a forked child, what has no answer: answers come to the parent."""
-        self._changed = threading.Condition()  # a thread of the parent may have held the lock
+        self._reset()  # a thread of the parent may have held the lock
         self._callbacks.after_fork()
-        self._waiters = 0
         for client_id, entry in self._table.items():
             if entry.answer is None:
                 error = TransportError(_SENT_BEFORE_FORK.format(client_id))

@@ -382,7 +382,7 @@ class ContextStat:
 
     def after_fork(self) -> None:
         """Begin with a lock that nobody holds, in a forked child too."""
-        self._lock = threading.Lock()  # every request takes it: cheaper than a forks.Lock
+        self._lock = threading.RLock()  # every request takes it: cheaper than a forks.Lock
 
     def add(self, started: int, sent: int, received: int | None) -> None:
         """Count a request that is completed now; ``received`` is None if nothing is read."""

@@ -251,7 +251,7 @@ class ContextStream:
 
     def _opened_after(self, ended: RequestStream | None) -> RequestStream:
         """Return the stream that follows one that has ended, or none: one for all who ask."""
-        with self._opening:
+        with self._opening.lock:
             opened = self._stream
             if opened is ended and not self._closed:
                 opened = self._open(ended.number if ended and ended.paused else None)

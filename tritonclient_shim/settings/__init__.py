@@ -100,7 +100,7 @@ def configure(**changes: Any) -> Settings:
             for name, value in changes.items()
             if value is not None
         }
-        with _lock:
+        with _lock.lock:
             kept = {name: value for name, value in _configured.items() if name not in changes}
             settings = _combined({**kept, **added})
             _configured = {**kept, **added}

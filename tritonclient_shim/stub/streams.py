@@ -49,7 +49,8 @@ class OrderedStream:
 
     def __init__(self, service: InferService) -> None:
         self._service = service
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._entries: deque[_Entry] = deque()  # in order of the requests
         self._unread = 0
         self._next_id = itertools.count(1).__next__
@@ -107,7 +108,7 @@ class OrderedStream:
 
     def _enter(self, entry: _Entry) -> bool:
         """Append a request when there is room. Return False if the stream has ended."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(
                 lambda: self.ended or not self._unread or self._unread + entry.size <= MAX_UNREAD
             )
@@ -124,12 +125,12 @@ class OrderedStream:
         self._settle(entry, sendable.answered(outcome))
 
     def _settle(self, entry: _Entry, answer: Answer) -> None:
-        with self._changed:
+        with self._lock:
             entry.answer = answer
             self._changed.notify_all()
 
     def _end(self, error: BackendError | None) -> None:
-        with self._changed:
+        with self._lock:
             if not self.ended:
                 self.ended, self._error = True, error
                 self._changed.notify_all()
@@ -146,7 +147,7 @@ class OrderedStream:
 
         Raise InferenceServerException of the client family if the stream broke.
         """
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
             answer = self._next_answer()
             if answer is None:
@@ -165,7 +166,7 @@ class OrderedStream:
 
     def wait(self) -> BackendError | None:
         """Wait for the end of the stream. Return its error, None for a regular end."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: self.ended)
             return self._error
 

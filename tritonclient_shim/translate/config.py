@@ -21,11 +21,15 @@ def to_v1(document: ModelConfigDocument) -> model_config_pb2.ModelConfig:
     """Return ``nvidia.inferenceserver.ModelConfig``, without fields that v1 never had.
 
     v2 keeps every number and name of v1, so the wire bytes are v1's. ``platform`` is empty for
-    models that name a backend; v1's never was, so it then holds the backend's name.
+    models that name a backend; v1's never was, so it then holds the backend's name. Raises
+    ValueError or DecodeError for content that is no configuration.
     """
     config = model_config_pb2.ModelConfig()
     if isinstance(document.content, Mapping):
-        json_format.ParseDict(_readable(document.content), config, ignore_unknown_fields=True)
+        try:
+            json_format.ParseDict(_readable(document.content), config, ignore_unknown_fields=True)
+        except json_format.ParseError as error:  # no built-in exception: see core/reading.py
+            raise ValueError(str(error)) from error
     else:
         config.ParseFromString(document.content)
         config.DiscardUnknownFields()

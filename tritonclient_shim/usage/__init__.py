@@ -30,7 +30,7 @@ class Recorder:
     def count(self, id: str, file: str, line: int) -> None:
         """Count one use."""
         use = Use(id, file, line)
-        with self._lock:
+        with self._lock.lock:
             self._counts[use] = self._counts.get(use, 0) + 1
 
     def after_fork(self) -> None:
@@ -39,7 +39,7 @@ class Recorder:
 
     def counts(self) -> dict[Use, int]:
         """Return how often each use occurred, ordered by file, line and id."""
-        with self._lock:
+        with self._lock.lock:
             items = list(self._counts.items())
         return dict(sorted(items, key=lambda item: (item[0].file, item[0].line, item[0].id)))
 
@@ -52,7 +52,7 @@ _lock = forks.Lock()
 def wanted() -> Recorder | None:
     """Return the recorder of this process, or None without a report. Settings are read once."""
     if not _settings_read:
-        with _lock:
+        with _lock.lock:
             _read_settings()
     return _recorder
 

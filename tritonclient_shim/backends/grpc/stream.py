@@ -48,13 +48,14 @@ class Outbox:
         self._open = True
         self._error: BackendError | None = None  # why it takes no more
         self._abandoned = False
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._waiters = 0
 
     def put(self, body: bytes, wait: bool) -> None:
         """Append; with ``wait``, first until there is room. StreamEnded once closed."""
         size = len(body) + _OVERHEAD
-        with self._changed:
+        with self._lock:
             if wait and self._is_full(size):
                 self._waiters += 1
                 self._changed.wait_for(lambda: not self._is_full(size))
@@ -70,7 +71,7 @@ class Outbox:
 
     def finish(self) -> None:
         """Accept nothing more; what waits is still sent, then the stream is half-closed."""
-        with self._changed:
+        with self._lock:
             self._open = False
             self._messages.put(None)
             self._changed.notify_all()
@@ -95,7 +96,7 @@ class Outbox:
             raise StopIteration
         self._taken += len(body) + _OVERHEAD
         if self._waiters:
-            with self._changed:
+            with self._lock:
                 self._changed.notify_all()
         return body
 

@@ -164,7 +164,7 @@ class RunningModel:
                 f"inference request to model '{self.name}' must specify a non-zero or non-empty "
                 "correlation ID"
             )
-        with self._lock:
+        with self._lock.lock:
             if call.sequence_start:
                 self._sequences[key] = {}
             elif key not in self._sequences:
