@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-from importlib import import_module
-from typing import Any, Callable, Iterator
+from typing import Callable, Iterator
 
 import pytest
 
 from testbed import TritonServer
 from tests.backends.contract import Contract
+from tritonclient_shim import backends
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.model import PROTOCOLS, Endpoint
 
@@ -24,13 +24,12 @@ def wire(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def open_backend(wire: str) -> Iterator[OpenBackend]:
-    """Yield the protocol's ``open_backend``. Close its backends at the end."""
-    opened: list[Any] = []
-    module = import_module(f"tritonclient_shim.backends.{wire}")
+def open_backend() -> Iterator[OpenBackend]:
+    """Yield a function that opens backends. Close them at the end."""
+    opened: list[Backend] = []
 
-    def opener(endpoint: Endpoint) -> Any:
-        opened.append(module.open_backend(endpoint))
+    def opener(endpoint: Endpoint) -> Backend:
+        opened.append(backends.open_backend(endpoint))
         return opened[-1]
 
     yield opener

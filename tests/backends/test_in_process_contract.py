@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -11,13 +11,14 @@ from tests.backends.contract import Contract
 from tests.backends.contract_calls import PATIENCE, simple
 from tests.backends.contract_refusals import REFUSALS
 from tests.backends.in_process_models import STANDARD
+from tests.backends.test_contract import OpenBackend, open_backend, wire
 from tritonclient_shim import testing
-from tritonclient_shim.backends import open_backend as opened_backend
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import Endpoint, InferReply
 
-OpenBackend = Callable[[Endpoint], Backend]
+__all__ = ["open_backend", "wire"]
+
 #: Refusals of Triton that no program meets, because a context checks before it sends.
 CHECKED_BEFORE = (
     "one input of two",
@@ -30,13 +31,6 @@ CHECKED_BEFORE = (
 )
 
 
-@pytest.fixture(params=["http", "grpc"])
-def wire(request: pytest.FixtureRequest) -> str:
-    """Return the protocol under test, as Endpoint names it."""
-    name: str = request.param
-    return name
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[testing.Server]:
     """Yield a server with the standard models."""
@@ -45,22 +39,16 @@ def server() -> Iterator[testing.Server]:
 
 
 @pytest.fixture
-def open_backend() -> OpenBackend:
-    """Return a function that opens a backend as sessions do."""
-    return opened_backend
-
-
-@pytest.fixture
-def backend(server: testing.Server, wire: str) -> Backend:
+def backend(open_backend: OpenBackend, wire: str, server: testing.Server) -> Backend:
     """Return a backend on the server."""
-    return opened_backend(Endpoint(wire, server.url(wire)))
+    return open_backend(Endpoint(wire, server.url(wire)))
 
 
 @pytest.fixture
-def dead_backend(wire: str) -> Backend:
+def dead_backend(open_backend: OpenBackend, wire: str) -> Backend:
     """Return a backend on a server that has ended."""
     with testing.server(STANDARD) as gone:
-        return opened_backend(Endpoint(wire, gone.url(wire)))
+        return open_backend(Endpoint(wire, gone.url(wire)))
 
 
 class TestInProcessBackend(Contract):
