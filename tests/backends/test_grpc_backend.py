@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from typing import Any, Iterator
@@ -12,7 +13,7 @@ from tritonclient.grpc import model_config_pb2
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple
-from tritonclient_shim.backends.base import StreamingBackend
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint
@@ -34,6 +35,18 @@ def test_async_calls_that_cannot_be_sent(address: str) -> None:
     backend.infer_async(simple(), seen.put)
     assert isinstance(seen.get(timeout=10), TransportError)
     assert seen.empty()
+
+
+def test_event_loops(backend: StreamingBackend) -> None:
+    """In each event loop the outcome is that of a thread: a reply, or an error of the backend."""
+    call = simple(request_id="5")
+
+    async def ask() -> Outcome:
+        return await backend.infer_in_loop(call)()
+
+    assert [asyncio.run(ask()) for _ in range(2)] == [backend.infer(call)] * 2
+    backend.close()
+    assert isinstance(asyncio.run(ask()), TransportError)
 
 
 def test_configuration_is_the_wire_form(backend: StreamingBackend) -> None:

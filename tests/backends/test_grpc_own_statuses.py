@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from functools import partial
 from queue import Queue
@@ -11,13 +12,18 @@ import grpc
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
 from tensorrtserver.api.grpc_service_pb2 import StatusRequest
 from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
 from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 from tritonclient_shim import configure
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
+from tritonclient_shim.core.errors import (
+    BackendError,
+    ServerError,
+    TransportError,
+    UnreadableReply,
+)
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 
 Answer = Callable[[int], bytes]
@@ -106,6 +112,16 @@ def of_infer_async(backend: Any) -> BackendError:
     return error
 
 
+def of_event_loop(backend: Any) -> BackendError:
+    """Return the error of a call in an event loop."""
+
+    async def ask() -> Any:
+        return await backend.infer_in_loop(call())()
+
+    error: BackendError = asyncio.run(ask())
+    return error
+
+
 def of_stream(backend: Any) -> BackendError:
     """Return the error of a stream."""
     ends: Queue[Any] = Queue()
@@ -116,10 +132,10 @@ def of_stream(backend: Any) -> BackendError:
     return error
 
 
-KINDS = [of_control, of_infer, of_infer_async, of_stream]
+UNARY = [of_control, of_infer, of_infer_async, of_event_loop]
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__[3:])
+@pytest.fixture(params=[*UNARY, of_stream], ids=lambda kind: kind.__name__[3:])
 def ended(request: Any) -> Iterator[Callable[[Answer], BackendError]]:
     """Return the error of each kind of call against a server with this reply."""
 
@@ -176,7 +192,20 @@ def test_the_time_limit_of_an_answer_that_has_begun() -> None:
     with Http2Server(lambda stream: headers(stream, GRPC_HEADERS)) as server:
         settings = configure(network_timeout=0.5)
         backend = open_backend(Endpoint(GRPC, server.address), (), settings)
-        for kind in (of_control, of_infer, of_infer_async):
+        for kind in UNARY:
             error = kind(backend)
             assert isinstance(error, TransportError)
             assert error.message == "GRPC client failed: 4: Deadline Exceeded"
+
+
+def test_no_message() -> None:
+    """A reply of status OK without a message is an error with a sentence, for contexts too."""
+    with Http2Server(partial(at_once, ("grpc-status", "0"))) as server:
+        for kind in UNARY:
+            error = kind(open_backend(Endpoint(GRPC, server.address)))
+            assert type(error) is UnreadableReply
+            assert "it has no message; expected one" in str(error)
+        health = ServerHealthContext(server.address, 1)
+        for ask in (health.is_live, lambda: InferContext(server.address, 1, "m")):
+            with pytest.raises(InferenceServerException, match="could not be read: .*; expected"):
+                ask()
