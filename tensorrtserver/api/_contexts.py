@@ -1,7 +1,7 @@
 """The contexts that do no inference: health, status, repository, model control and shared memory
 (docs/v1-behaviour.md §6).
 
-Methods import what they need, so that ``import tensorrtserver.api`` stays cheap.
+What methods need is imported by the first call, so that ``import tensorrtserver.api`` stays cheap.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.shm.star_names import LazyModule
 
 if TYPE_CHECKING:
     from tensorrtserver.api import _types as types
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
         ServerStatus,
         SharedMemoryStatus,
     )
+    from tritonclient_shim.session import control
     from tritonclient_shim.session.server import ServerSession
+else:
+    control = LazyModule("tritonclient_shim.session.control")
 
 _T = TypeVar("_T")
 
@@ -155,8 +159,6 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS021")
-        from tritonclient_shim.session import control
-
         return self._call(control.is_live)
 
     def is_ready(self) -> bool:
@@ -167,8 +169,6 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS022")
-        from tritonclient_shim.session import control
-
         return self._call(control.is_ready)
 
 
@@ -221,8 +221,6 @@ class ServerStatusContext(ServerContext):
             InferenceServerException for an unknown model.
         """
         notice.used("TS026")
-        from tritonclient_shim.session import control
-
         return self._call(control.server_status, self._model_name, keep_id=True)
 
 
@@ -249,8 +247,6 @@ class ModelRepositoryContext(ServerContext):
             v1's message; ``models`` has each name once, sorted (docs/v1-behaviour.md §6.3).
         """
         notice.used("TS031")
-        from tritonclient_shim.session import control
-
         return self._call(control.repository_index, keep_id=True)
 
 
@@ -285,8 +281,6 @@ class ModelControlContext(ServerContext):
             `model_name` is neither str nor bytes.
         """
         notice.used("TS036")
-        from tritonclient_shim.session import control
-
         self._control(control.load, model_name)
 
     def unload(self, model_name: str | bytes) -> None:
@@ -309,8 +303,6 @@ class ModelControlContext(ServerContext):
             `model_name` is neither str nor bytes.
         """
         notice.used("TS037")
-        from tritonclient_shim.session import control
-
         self._control(control.unload, model_name)
 
     def _control(
@@ -355,8 +347,6 @@ class SharedMemoryControlContext(ServerContext):
             (over HTTP); or `shm_handle` is no handle of a system region.
         """
         notice.used("TS041")
-        from tritonclient_shim.session import control
-
         self._call(control.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
@@ -377,8 +367,6 @@ class SharedMemoryControlContext(ServerContext):
             it has no GPU; or `cuda_shm_handle` is no handle of a CUDA region.
         """
         notice.used("TS042")
-        from tritonclient_shim.session import control
-
         self._call(control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: c_void_p) -> None:
@@ -394,8 +382,6 @@ class SharedMemoryControlContext(ServerContext):
             InferenceServerException if a request keeps using the region, or for no handle.
         """
         notice.used("TS043")
-        from tritonclient_shim.session import control
-
         self._call(control.unregister, shm_handle)
 
     def unregister_all(self) -> None:
@@ -406,8 +392,6 @@ class SharedMemoryControlContext(ServerContext):
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
         """
         notice.used("TS044")
-        from tritonclient_shim.session import control
-
         self._call(control.unregister_all)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
@@ -423,8 +407,6 @@ class SharedMemoryControlContext(ServerContext):
             ``byte_size`` and either ``system_shared_memory`` or ``cuda_shared_memory``.
         """
         notice.used("TS045")
-        from tritonclient_shim.session import control
-
         return self._call(control.regions, keep_id=True)
 
 

@@ -165,10 +165,6 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
         `input_tensor` is no array, is empty, or has another dtype.
     """
     notice.used("TS089")
-    from tritonclient_shim.core.errors import InferenceServerException
     from tritonclient_shim.translate import request
 
-    try:
-        return request.serialize_string_tensor(input_tensor)
-    except InferenceServerException as error:
-        raise CudaSharedMemoryException(error.message()) from error
+    return request.serialize_string_tensor(input_tensor, CudaSharedMemoryException)

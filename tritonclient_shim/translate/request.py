@@ -318,18 +318,21 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
     return dense, dense.nbytes
 
 
-def serialize_string_tensor(input_tensor: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def serialize_string_tensor(
+    input_tensor: np.ndarray[Any, Any],
+    refusal: Callable[[str], Exception] = InferenceServerException,
+) -> np.ndarray[Any, Any]:
     """Return a 0-d array of dtype ``S<n>`` with the wire form of an array of dtype object or S.
 
-    Raise InferenceServerException for anything else, with v1's texts (docs/v1-behaviour.md §3.6).
-    v1 refused ``U`` arrays here, too.
+    Raise ``refusal`` for anything else, with v1's texts (docs/v1-behaviour.md §3.6). v1 refused
+    ``U`` arrays here, too.
     """
     if not isinstance(input_tensor, np.ndarray):
-        raise InferenceServerException("input must be a numpy array")
+        raise refusal("input must be a numpy array")
     if input_tensor.size == 0:
-        raise InferenceServerException("input cannot be empty")
+        raise refusal("input cannot be empty")
     if input_tensor.dtype.kind not in "OS":
-        raise InferenceServerException("cannot serialize string tensor: invalid datatype")
+        raise refusal("cannot serialize string tensor: invalid datatype")
     return np.asarray(serialize(input_tensor), dtype=np.bytes_)
 
 
