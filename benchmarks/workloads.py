@@ -59,9 +59,14 @@ def small(url: str, protocol: int, closing: ExitStack) -> Workload:
     """Make a small run, also with each cache of the session turned off."""
     workload = _SMALL.make(url, protocol, closing)
     programs = workload.programs
-    programs["nothing prepared"] = _with(prepared, "enabled", False, programs["facade"])
+    unbound = _with(prepared.PreparedRequest, "bind", _none, programs["facade"])
+    programs["nothing prepared"] = _with(prepared, "prepare", _none, unbound)
     programs["every reply parsed"] = _with(reading, "REMEMBERED_BYTES", 0, programs["facade"])
     return workload
+
+
+def _none(*_: Any) -> None:
+    """Prepare nothing, and bind nothing."""
 
 
 def _with(module: Any, switch: str, value: Any, call: Call) -> Call:

@@ -173,7 +173,6 @@ def test_whatever_is_prepared_first(first: Any) -> None:
 
 
 INPUTS_OF_ONE, PLAIN = ONE[0], ONE[1:]
-USUAL = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
 
 
 CLASSES = arguments_of(INPUTS_OF_ONE, {"ANY": (2, 1)}, PLAIN)
@@ -189,13 +188,6 @@ def test_classes_of_a_sequence_are_not_bound(change: Any) -> None:
     assert prepared_by(sequence) is None
 
 
-@pytest.mark.parametrize("form", [[2, 1], (2, 1.0), (2, True), (2, 2)], ids=str)
-def test_other_forms_of_classes_are_not_bound(form: Any) -> None:
-    """A request with another form of an output, or another number of classes, is not bound."""
-    other = CLASSES._replace(outputs={"ANY": form})
-    assert bind(prepared_by(CLASSES), other) is None
-
-
 def test_replies_with_classes_are_read_anew() -> None:
     """Nothing is remembered of a reply with classes, because labels may change."""
     # docs/v1-behaviour.md §4.2
@@ -203,15 +195,6 @@ def test_replies_with_classes_are_read_anew() -> None:
     _, bound, _, _ = bind(known, CLASSES)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
     assert known.read(FIRST) is None
-
-
-def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turned off, no request is prepared, and none is bound to an earlier request."""
-    known = prepared_by(USUAL)
-    assert bind(known, USUAL) is not None
-    monkeypatch.setattr(prepared, "enabled", False)
-    assert bind(known, USUAL) is None
-    assert prepared_by(USUAL) is None
 
 
 def test_no_data_is_kept() -> None:
@@ -223,12 +206,6 @@ def test_no_data_is_kept() -> None:
     del array, arguments
     assert known is not None
     assert gone() is None
-
-
-def test_a_reloaded_model() -> None:
-    """A request prepared for another configuration is not used, even if it looks equal."""
-    other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
-    assert bind(prepared_by(USUAL), USUAL, other) is None
 
 
 # -------------------------------------------------------------------------------- replies
@@ -290,15 +267,6 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
     for reply in (first, second):
         reading = known.read(reply)
         assert reading is None or entries(reading[1]) == outcome(known, bound, reply)
-
-
-def test_the_next_reply_is_known() -> None:
-    """Other data in tensors of these kinds are read as in the first reply."""
-    known = prepared_by(USUAL)
-    _, bound, _, _ = bind(known, USUAL)
-    known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
-    second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
-    assert entries(known.read(second)[1]) == outcome(known, bound, second)
 
 
 # ----------------------------------------------------------------------------- replacement

@@ -4,7 +4,7 @@ Programs call ``run`` in a loop, with new data in arrays of the same kind. What 
 converted for the first such call is kept here, as databases keep a prepared statement. The next
 call binds its data, numbers and ids to it. Whatever could refuse a request, or change more of it,
 is compared. A request that differs goes the long way through :mod:`tritonclient_shim.translate`,
-which knows nothing of this. So do all requests while :data:`enabled` is False.
+which knows nothing of this.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.request import CLASS, RAW, Options
 from tritonclient_shim.translate.result import MAX_DIMS, arrays
-
-#: The switch; the benchmarks turn it off beside the small run.
-enabled = True
 
 #: The arrays of each input, in the model's order.
 Data = List[Tuple[Buffer, ...]]
@@ -151,8 +148,7 @@ class PreparedRequest:
         """Return the arrays of a request with these arguments; None if it is another request."""
         inputs, outputs, batch_size, *numbers = passed
         if (
-            not enabled
-            or profile is not self.profile  # the model was reloaded
+            profile is not self.profile  # the model was reloaded
             or type(inputs) is not dict
             or type(outputs) is not dict
             or type(batch_size) is not int
@@ -224,8 +220,7 @@ def prepare(
     """Return what later requests may share of a request; None if they can share nothing."""
     inputs, outputs = passed.inputs, passed.outputs
     if (
-        not enabled
-        or not profile.server.configurations  # the profile is asked for again after a time
+        not profile.server.configurations  # the profile is asked for again after a time
         or type(inputs) is not dict
         or type(outputs) is not dict
         or len(inputs) != len(request.inputs)
