@@ -64,46 +64,46 @@ class OrderedStream:
             self._end(error)
 
     def start(self, requests: Iterable[pb.InferRequest]) -> None:
-        """Send the requests on a thread, as they come."""
-        name = "v1-stream-requests"
-        threading.Thread(target=self._pump, args=(requests,), name=name, daemon=True).start()
+        """Send the requests on a thread, as they come, if the stream could be opened."""
+        if self._stream is not None:
+            pump, name = partial(self._pump, self._stream, requests), "v1-stream-requests"
+            threading.Thread(target=pump, name=name, daemon=True).start()
 
     # ------------------------------------------------------------------- the pump's thread
 
-    def _pump(self, requests: Iterable[pb.InferRequest]) -> None:
+    def _pump(self, stream: RequestStream, requests: Iterable[pb.InferRequest]) -> None:
         """Send all requests, and half-close.
 
         The iterator raises BackendError for an object that is no request, which ends the stream.
         """
         try:
             for request in requests:
-                if not self._send(request):
+                if not self._send(stream, request):
                     return
         except BackendError as error:
-            self._drop(error)
+            self._drop(stream, error)
         except BaseException:  # of the iterator; Python reports it as for any thread
-            self._drop(ITERATOR_FAILED)
+            self._drop(stream, ITERATOR_FAILED)
             raise
         else:
-            if self._stream is not None:
-                self._stream.close()
+            stream.close()
 
-    def _send(self, request: pb.InferRequest) -> bool:
+    def _send(self, stream: RequestStream, request: pb.InferRequest) -> bool:
         """Send a request. Return False if the stream has ended."""
         inference = self._service.inference(request)
         entry = _Entry(OVERHEAD + request.ByteSize())
-        if not self._enter(entry) or self._stream is None:
+        if not self._enter(entry):
             return False
         try:
             sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
-            self._stream.send(sendable.call, partial(self._answered, entry, sendable))
+            stream.send(sendable.call, partial(self._answered, entry, sendable))
         except ServerError as error:
             self._settle(entry, Refused(inference, error))
         except SequenceLost as lost:
-            refusal = InvalidRequest(lost.message, "INVALID_ARGUMENT")
+            refusal = InvalidRequest(lost.message)
             self._settle(entry, Refused(inference, refusal))
         except BackendError as error:
-            self._drop(error)
+            self._drop(stream, error)
         return True
 
     def _enter(self, entry: _Entry) -> bool:
@@ -135,10 +135,9 @@ class OrderedStream:
                 self.ended, self._error = True, error
                 self._changed.notify_all()
 
-    def _drop(self, error: BackendError) -> None:
+    def _drop(self, stream: RequestStream, error: BackendError) -> None:
         self._end(error)
-        if self._stream is not None:
-            self._stream.cancel()
+        stream.cancel()
 
     # --------------------------------------------------------------- the consumer's thread
 
@@ -172,5 +171,5 @@ class OrderedStream:
 
     def cancel(self) -> None:
         """Drop the stream at once, unless it has ended: requests without an answer are lost."""
-        if not self.ended:
-            self._drop(CANCELLED)
+        if self._stream is not None and not self.ended:
+            self._drop(self._stream, CANCELLED)
