@@ -254,8 +254,7 @@ class ControlService:
             if kind == "register":
                 self._register(request.register, request_id)
             elif kind == "unregister":
-                with control.guard_regions(self.session, request_id):
-                    control.unregister_name(self.session.backend, request.unregister.name)
+                control.unregister_name(self.session, request.unregister.name, request_id)
             elif kind == "unregister_all":
                 control.unregister_all(self.session, request_id)
             elif kind == "status":
@@ -283,8 +282,7 @@ class ControlService:
                 backend.server_metadata()  # see _reach
                 raise ServerError(
                     f"failed to register shared memory region: '{request.name}', "
-                    "improperly formed request.",
-                    "INVALID_ARGUMENT",
+                    "improperly formed request."
                 )
 
     def profile(self, request: retired_pb2.ProfileRequest) -> retired_pb2.ProfileResponse:

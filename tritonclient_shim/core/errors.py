@@ -116,7 +116,7 @@ class ServerError(BackendError):
     canonical gRPC name (``INVALID_ARGUMENT``), ``status`` tritonclient's way to write it.
     """
 
-    def __init__(self, message: str, code: str, status: str = "") -> None:
+    def __init__(self, message: str, code: str = "INVALID_ARGUMENT", status: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.code = code

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import Callable, ContextManager, Iterable, Iterator, Mapping, Sequence
 
 from tritonclient_shim.backends.base import Backend
@@ -252,7 +253,7 @@ def _changing(session: ServerSession, model_name: str, request_id: int) -> Itera
 
 
 def guard_regions(session: ServerSession, request_id: int) -> ContextManager[None]:
-    """Raise a BackendError of the block as InferenceServerException, as every call here does."""
+    """Raise a BackendError of the block as InferenceServerException."""
     return session.guard(request_id, NO_REGION_STATUS, needs=_REGIONS)
 
 
@@ -302,14 +303,13 @@ def cuda_register(session: ServerSession, handle: object, request_id: int) -> No
 
 def unregister(session: ServerSession, handle: object, request_id: int) -> None:
     """Unregister the name of a handle's region, of either kind; an unknown one succeeds."""
-    name = _region(handle).name
+    unregister_name(session, _region(handle).name, request_id)
+
+
+def unregister_name(session: ServerSession, name: str, request_id: int) -> None:
+    """Unregister one name, of either kind, as soon as it is out of use."""
     with guard_regions(session, request_id):
-        unregister_name(session.backend, name)
-
-
-def unregister_name(backend: Backend, name: str) -> None:
-    """Unregister one name, of either kind, as soon as it is out of use; raises BackendError."""
-    _once_unused(lambda: backend.unregister(name))
+        _once_unused(partial(session.backend.unregister, name))
 
 
 def unregister_all(session: ServerSession, request_id: int) -> None:

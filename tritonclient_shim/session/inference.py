@@ -245,7 +245,7 @@ class Answered(NamedTuple):
         described = sent.profile.server.configurations
         if isinstance(outcome, ForeignError) and outcome.refusal and not described:
             # an HTTP framework, of a server that is not Triton
-            raise ServerError(outcome.refusal, "INVALID_ARGUMENT") from outcome
+            raise ServerError(outcome.refusal) from outcome
         if isinstance(outcome, BackendError):
             raise outcome
         if not described or sent.stateful:

@@ -77,10 +77,7 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     if item.datatype and (spec is None or not spec.datatype):
         spec = TensorSpec(item.name, item.datatype, item.dims or ())
     if spec is None:  # since the model has been reloaded
-        raise InvalidRequest(
-            f"unexpected inference input '{item.name}' for model '{profile.name}'",
-            "INVALID_ARGUMENT",
-        )
+        raise InvalidRequest(f"unexpected inference input '{item.name}' for model '{profile.name}'")
     if not spec.datatype and not profile.server.configurations:
         raise untyped_input(profile, item.name)
     if not spec.datatype:
@@ -103,8 +100,7 @@ def untyped_input(profile: ModelProfile, name: str) -> InvalidRequest:
     return InvalidRequest(
         f"the server declares no data type of input '{name}' of model '{profile.name}', and "
         "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
-        "setting models",
-        "INVALID_ARGUMENT",
+        "setting models"
     )
 
 
@@ -118,16 +114,14 @@ def entry_dims(
     if dims is None and min(spec.dims, default=0) < 0:
         raise InvalidRequest(
             f"model supports variable-size for input '{spec.name}', request must specify "
-            f"input shape for model '{profile.name}'",
-            "INVALID_ARGUMENT",
+            f"input shape for model '{profile.name}'"
         )
     if dims is None:
         return spec.dims
     if not fits(dims, spec.dims):
         raise InvalidRequest(
             f"unexpected shape for input '{spec.name}' for model '{profile.name}'. "
-            f"Expected {shape_text(spec.dims)}, got {shape_text(dims)}",
-            "INVALID_ARGUMENT",
+            f"Expected {shape_text(spec.dims)}, got {shape_text(dims)}"
         )
     return dims
 

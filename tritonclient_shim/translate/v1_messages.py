@@ -22,11 +22,6 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import to_v2
 
-
-def _refusal(message: str) -> InvalidRequest:
-    return InvalidRequest(message, "INVALID_ARGUMENT")
-
-
 # --------------------------------------------------------------------------------- request
 
 
@@ -51,14 +46,14 @@ def to_request(
     inputs = _checked(profile, header)
     plain = [item for item in inputs if not item.message.HasField("shared_memory")]
     if len(plain) != len(data):
-        raise _refusal(
+        raise InvalidRequest(
             f"expected tensor data for {len(plain)} inputs but got {len(data)} sets of data "
             f"for model '{profile.name}'"
         )
     for (message, _, expected), chunk in zip(plain, data):
         size = memoryview(chunk).nbytes
         if expected is not None and size != expected:
-            raise _refusal(
+            raise InvalidRequest(
                 f"unexpected size {size} for input '{message.name}', expecting {expected} "
                 f"for model '{profile.name}'"
             )
@@ -84,13 +79,13 @@ def to_request_of_body(
         size = expected or 0
         left -= size
         if left < 0:
-            raise _refusal(
+            raise InvalidRequest(
                 f"unexpected size for input '{message.name}', expecting {-left} bytes "
                 f"for model '{profile.name}'"
             )
         sizes.append(size)
     if left:
-        raise _refusal(f"unexpected additional input data for model '{profile.name}'")
+        raise InvalidRequest(f"unexpected additional input data for model '{profile.name}'")
     return _request(model_version, header, inputs, cut(body, sizes))
 
 
@@ -175,7 +170,7 @@ def _region(item: Any) -> ShmSlice | None:
     shared = item.shared_memory
     if max(shared.byte_size, shared.offset) >= 2**63:  # KServe's numbers of it have a sign
         name = shared.name
-        raise _refusal(f"Invalid offset + byte size for shared memory region: '{name}'")
+        raise InvalidRequest(f"Invalid offset + byte size for shared memory region: '{name}'")
     return ShmSlice(shared.name, shared.byte_size, shared.offset)
 
 
@@ -185,13 +180,13 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
     """
     batch_size, largest, model = header.batch_size, profile.max_batch_size, profile.name
     if batch_size < 1:
-        raise _refusal(f"inference request batch-size must be >= 1 for '{model}'")
+        raise InvalidRequest(f"inference request batch-size must be >= 1 for '{model}'")
     if batch_size != 1 and batch_size > largest:
-        raise _refusal(f"inference request batch-size must be <= {largest} for '{model}'")
+        raise InvalidRequest(f"inference request batch-size must be <= {largest} for '{model}'")
     if profile.open_inputs and header.input:
         raise to_v2.untyped_input(profile, header.input[0].name)
     if len(header.input) != len(profile.inputs):
-        raise _refusal(
+        raise InvalidRequest(
             f"expected {len(profile.inputs)} inputs but got {len(header.input)} inputs "
             f"for model '{model}'"
         )
@@ -199,7 +194,7 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
     for item in header.input:
         spec = profile.inputs.get(item.name)
         if spec is None:
-            raise _refusal(f"unexpected inference input '{item.name}' for model '{model}'")
+            raise InvalidRequest(f"unexpected inference input '{item.name}' for model '{model}'")
         dims = to_v2.entry_dims(profile, spec, tuple(item.dims) or None)
         entries = 1 if spec.is_shape_tensor else batch_size
         size: int | None = entries * to_v2.byte_size(spec.datatype, dims)
@@ -208,7 +203,7 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         inputs.append(_CheckedInput(item, dims, size))
     for output in header.output:
         if output.name not in profile.outputs and not profile.open_outputs:
-            raise _refusal(f"unexpected inference output '{output.name}' for model '{model}'")
+            raise InvalidRequest(f"unexpected inference output '{output.name}' for model '{model}'")
     return inputs
 
 

@@ -207,7 +207,7 @@ class V1Stream:
                 self._stream = self._number = None
                 await self._send_call(entry, sendable)
         except SequenceLost as lost:
-            entry.settle(Refused(inference, InvalidRequest(lost.message, "INVALID_ARGUMENT")))
+            entry.settle(Refused(inference, InvalidRequest(lost.message)))
         except BackendError as backend_error:
             entry.settle(Refused(inference, backend_error))
         except Exception as error:  # the request waits for an answer, whatever has failed
