@@ -308,10 +308,7 @@ class ModelControlContext(ServerContext):
     def _control(
         self, operation: Callable[[ServerSession, str, int], None], model_name: Any
     ) -> None:
-        def named(session: ServerSession, request_id: int) -> None:
-            operation(session, arguments.model_name(model_name, 2), request_id)
-
-        self._call(named)
+        self._call(lambda session, id: operation(session, arguments.model_name(model_name, 2), id))
 
 
 class SharedMemoryControlContext(ServerContext):

@@ -14,7 +14,6 @@ from time import monotonic
 MODEL_CONFIGURATION = "model_configuration"
 BINARY = "binary_tensor_data"
 SEQUENCE = "sequence"
-SCHEDULE = "schedule_policy"
 SYSTEM_REGIONS = "system_shared_memory"
 CUDA_REGIONS = "cuda_shared_memory"
 
