@@ -13,7 +13,7 @@ from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import HTTP, PROTOCOLS, Endpoint
 from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
-#: Names and values, sorted by name.
+#: Names and values, sorted by name. The backend leaves out empty values.
 Headers = Tuple[Tuple[str, str], ...]
 
 _BY_NUMBER = {rules.v1_number: protocol for protocol, rules in PROTOCOLS.items()}
@@ -46,11 +46,10 @@ def protocol_of(number: int) -> str:
 
 
 def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
-    """Return the headers to send: sorted by name over HTTP, none over gRPC.
+    """Return the headers, sorted by name, over HTTP, and none over gRPC.
 
-    Split each entry at its first colon. Of two entries with one name, in the same case, send the
-    last. Send no header with an empty value (docs/v1-behaviour.md §6.6). None, [], () and "" are
-    no headers (docs/v1-behaviour.md §2.3).
+    Split each entry at its first colon. The last of equal names counts (docs/v1-behaviour.md §6.6).
+    None, [], () and "" are no headers (docs/v1-behaviour.md §2.3).
 
     Raise InferenceServerException for an entry without a colon or a usable name, and for control
     characters: v1 ended the process, or let an entry smuggle in further headers.
@@ -61,8 +60,7 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
         raise InferenceServerException(
             f"http_headers is a single {type(http_headers).__name__}; {_EXPECTED}"
         )
-    pairs = dict(_split(entry) for entry in http_headers)
-    return tuple(sorted(pair for pair in pairs.items() if pair[1].strip()))
+    return tuple(sorted(dict(map(_split, http_headers)).items()))
 
 
 def check_headers(http_headers: Any) -> None:
@@ -78,7 +76,7 @@ def refuse_reserved(headers: Headers) -> None:
     """Raise v1's error for a header ``NV-InferRequest`` of an InferContext
     (docs/v1-behaviour.md §3.1).
     """
-    if any(name == "NV-InferRequest" for name, _ in headers):
+    if dict(headers).get("NV-InferRequest"):
         raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
 
 
@@ -96,4 +94,4 @@ def _split(entry: Any) -> tuple[str, str]:
             f"the value of HTTP header {name.strip()!r} has control characters, perhaps a line "
             "break at its end; remove them"
         )
-    return name.strip(), value
+    return name.strip(), value if value.strip() else ""
