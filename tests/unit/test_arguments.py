@@ -12,25 +12,6 @@ from tritonclient_shim.core.errors import InferenceServerException
 
 
 @pytest.mark.parametrize(
-    ("value", "errors", "text"),
-    [
-        ("a\0b", "strict", "a"),
-        (b"a\0b", "strict", "a"),
-        ("ä", "strict", "ä"),
-        ("ä".encode(), "strict", "ä"),
-        (b"\xff", "replace", "\ufffd"),
-        (b"\xff", "surrogateescape", "\udcff"),
-    ],
-)
-def test_c_strings_end_at_a_nul(value: Any, errors: str, text: str) -> None:
-    """str and bytes become the text that C saw.
-
-    The caller decides about bytes that are not UTF-8.
-    """
-    assert arguments.c_string(value, 1, errors) == text
-
-
-@pytest.mark.parametrize(
     ("value", "reason"),
     [
         (5, "<class 'AttributeError'>: 'int' object has no attribute 'encode'"),
@@ -47,14 +28,6 @@ def test_what_is_no_text(value: Any, reason: str) -> None:
         with pytest.raises(ArgumentError) as caught:
             convert()
         assert str(caught.value).startswith(f"argument 3: {reason}")
-
-
-def test_none_and_regions() -> None:
-    """A region's name may not be None. Elsewhere v1's process ended."""
-    with pytest.raises(ArgumentError, match="argument 1: .*'NoneType' object has no attribute"):
-        arguments.c_string(None, 1)
-    with pytest.raises(InferenceServerException, match="an input name must be str or bytes"):
-        arguments.text(None, "an input name", 3)
 
 
 def test_model_names_are_taken_whole() -> None:

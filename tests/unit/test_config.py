@@ -56,22 +56,6 @@ def document(content: Any = None, **more: Any) -> ModelConfigDocument:
     return ModelConfigDocument(JSON if content is None else content, **more)
 
 
-def test_json_keeps_what_v1_knows() -> None:
-    """Every field that v1 knows arrives by name; newer fields are dropped."""
-    # docs/v1-behaviour.md §8.3
-    config = to_v1(document())
-    assert (config.name, config.max_batch_size) == ("m", 8)
-    assert config.version_policy.latest.num_versions == 1
-    assert list(config.input[0].dims) == [-1, 3]
-    assert config.input[0].data_type == pb.TYPE_STRING
-    assert config.input[0].format == pb.ModelInput.FORMAT_NCHW
-    assert config.output[0].label_filename == "l.txt"
-    assert config.instance_group[0].kind == pb.ModelInstanceGroup.KIND_CPU
-    assert config.WhichOneof("scheduling_choice") == "sequence_batching"
-    assert config.sequence_batching.WhichOneof("strategy_choice") == "direct"
-    assert "optional" not in str(config)
-
-
 def test_bf16_keeps_its_number() -> None:
     """BF16 is the bare number 14, on the wire and in JSON (docs/v1-behaviour.md §8.3)."""
     wire = pb.ModelConfig(name="m")
@@ -106,19 +90,6 @@ def test_platform(platform: str, backend: str, expected: str) -> None:
     assert to_v1(document(content, backend=backend)).platform == expected
     wire = pb.ModelConfig(name="m", platform=platform).SerializeToString()
     assert to_v1(document(wire, backend=backend)).platform == expected
-
-
-def test_profile() -> None:
-    """A profile has names, types, dims, batching and whether the model has sequences."""
-    # docs/v1-behaviour.md §3.1
-    profile = to_profile("asked", document(decoupled=True))
-    assert (profile.name, profile.max_batch_size, profile.batching) == ("asked", 8, True)
-    assert (profile.stateful, profile.ensemble, profile.decoupled) == (True, False, True)
-    assert list(profile.inputs) == ["I", "B"]
-    assert profile.inputs["I"].dims == (-1, 3)
-    assert [spec.datatype for spec in profile.inputs.values()] == ["BYTES", "BF16"]
-    assert profile.outputs["O"].label_filename == "l.txt"
-    assert profile.outputs["O"].datatype == "FP32"
 
 
 def test_profile_of_others() -> None:

@@ -35,13 +35,6 @@ def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
     assert v1_text(message, RequestContext("m", batching=batching)) == SHAPE + sentence
 
 
-def test_load_unknown() -> None:
-    """Loading an unknown model reports that no version is available."""
-    # docs/v1-behaviour.md §E.10
-    message = "failed to load 'it's', failed to poll from model repository"
-    assert v1_text(message) == "failed to load 'it's', no version is available"
-
-
 def test_load_failed() -> None:
     """If some versions fail, v1's text has all of them, without reasons."""
     # docs/v1-behaviour.md §6.4
@@ -64,19 +57,3 @@ def test_version(message: str) -> None:
     """A negative version is an unknown version (docs/v1-behaviour.md §E.8)."""
     expected = "Request for unknown model: 'm' version -5 is not found"
     assert v1_text(message, RequestContext("m", "-5")) == expected
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "",
-        "Request for unknown model: 'm' is not found",
-        "explicit model load / unload is not allowed if polling is enabled",
-        "failed to unload 'm', versions that are still available: 1,2",
-        "shared memory region 'n' already in manager",
-        "Request timeout expired",
-    ],
-)
-def test_the_rest_is_the_servers(message: str) -> None:
-    """The texts of 1.13 to 1.15 are mostly Triton's own and stay (docs/v1-behaviour.md §E.10)."""
-    assert v1_text(message, RequestContext("m", "1", True)) == message

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import multiprocessing
 import pickle
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any, Callable, Iterator
 
@@ -66,23 +64,10 @@ def right(context: InferContext) -> bool:
     return bool(result["OUTPUT0"][0][0] == 7)
 
 
-def by_process(context: InferContext) -> None:
-    """Send the object as an argument of a process that starts anew."""
-    multiprocessing.get_context("spawn").Process(target=right, args=(context,)).start()
-
-
-def by_executor(context: InferContext) -> None:
-    """Send the object as an argument of a job."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        pool.submit(right, context).result(60)
-
-
 WAYS: dict[str, Callable[[Any], object]] = {
     **{f"protocol {n}": partial(pickle.dumps, protocol=n) for n in range(6)},
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    "process": by_process,
-    "executor": by_executor,
 }
 
 

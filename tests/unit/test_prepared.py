@@ -173,8 +173,6 @@ def test_whatever_is_prepared_first(first: Any) -> None:
 
 
 INPUTS_OF_ONE, PLAIN = ONE[0], ONE[1:]
-
-
 CLASSES = arguments_of(INPUTS_OF_ONE, {"ANY": (2, 1)}, PLAIN)
 
 
@@ -206,6 +204,13 @@ def test_no_data_is_kept() -> None:
     del array, arguments
     assert known is not None
     assert gone() is None
+
+
+def test_a_reloaded_model() -> None:
+    """A request prepared for another configuration is not used, even if it looks equal."""
+    arguments = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
+    other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
+    assert bind(prepared_by(arguments), arguments, other) is None
 
 
 # -------------------------------------------------------------------------------- replies

@@ -84,20 +84,6 @@ def test_public_names(name: str) -> None:
     assert public == set(PUBLIC[name].split()) | {"DESCRIPTOR", "sys"}
 
 
-def test_constants_flags_and_enum_wrappers() -> None:
-    """Constants and flags are ints; wrappers translate both ways, on both levels."""
-    # docs/v1-behaviour.md §1.4
-    assert model_config_pb2.TYPE_FP32 == 11
-    assert model_config_pb2.ModelInput.FORMAT_NCHW == 2
-    assert model_config_pb2.ModelInput.Format.Name(1) == "FORMAT_NHWC"
-    assert model_config_pb2.DataType.Name(13) == "TYPE_STRING"
-    assert request_status_pb2.RequestStatusCode.Value("ALREADY_EXISTS") == 8
-    assert server_status_pb2.ServerReadyState.Name(10) == "SERVER_FAILED_TO_INITIALIZE"
-    header = api_pb2.InferRequestHeader
-    assert [header.FLAG_NONE, header.FLAG_SEQUENCE_START, header.FLAG_SEQUENCE_END] == [0, 1, 2]
-    assert header.Flag.Value("FLAG_SEQUENCE_END") == 2
-
-
 def test_a_datatype_newer_than_v1() -> None:
     """v2's BF16 parses as the bare 14 and has no v1 name (docs/v1-behaviour.md §8.3)."""
     config = model_config_pb2.ModelInput.FromString(bytes([0x10, 14]))
@@ -137,14 +123,6 @@ def test_retired_profile_messages() -> None:
     assert "ProfileRequest" not in dir(grpc_service_pb2)
     with pytest.raises(AttributeError, match="ProfileStats"):
         grpc_service_pb2.ProfileStats  # noqa: B018
-
-
-def test_a_missing_model_gets_an_entry() -> None:
-    """Reading model_status[name] creates it, as map fields always did; `in` does not."""
-    status = server_status_pb2.ServerStatus()
-    assert "absent" not in status.model_status
-    assert status.model_status["absent"].config.max_batch_size == 0
-    assert list(status.model_status) == ["absent"]
 
 
 def test_text_form() -> None:
@@ -208,15 +186,6 @@ def test_a_pickle_loads_in_a_fresh_process() -> None:
     )
     expected = sample_status().model_status["simple"].config
     assert done.stdout.decode().strip() == str(expected).strip()
-
-
-def test_wire_form() -> None:
-    """Regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
-    region = server_status_pb2.SharedMemoryRegion(name="r")
-    status = server_status_pb2.SharedMemoryStatus(shared_memory_region=[region])
-    assert status.SerializeToString() == b"\x12\x03\x0a\x01r"
-    answer = grpc_service_pb2.SharedMemoryControlResponse.Status(shared_memory_region=[region])
-    assert answer.SerializeToString() == b"\x0a\x03\x0a\x01r"
 
 
 def test_messages_embed_in_a_users_own_proto() -> None:

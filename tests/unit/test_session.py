@@ -9,11 +9,8 @@ import pytest
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
-    InferenceServerException,
     ServerError,
-    TransportError,
     Unsendable,
-    cause_of,
 )
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import HTTP, Endpoint
@@ -48,33 +45,6 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Any:
     return fake
 
 
-def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Making a context opens nothing. The first use opens a backend once, with the headers."""
-    # docs/v1-behaviour.md §6
-    opened: list[object] = []
-
-    def open_backend(*arguments: object) -> FakeBackend:
-        opened.append(arguments)
-        return FakeBackend(ServerMetadata("", ""))
-
-    monkeypatch.setattr(module, "open_backend", open_backend)
-    session = ServerSession(ENDPOINT, (("A", "1"),))
-    assert opened == []
-    assert session.backend is session.backend
-    assert opened == [(ENDPOINT, (("A", "1"),), session.settings)]
-
-
-def test_close(backend: Any) -> None:
-    """close is idempotent, also for a session that was never used."""
-    # docs/v1-behaviour.md §6
-    session = ServerSession(ENDPOINT)
-    session.close()
-    assert session.backend == backend
-    session.close()
-    session.close()
-    assert backend.closed == 1
-
-
 def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """If two threads open a backend, one is closed and both threads use the other."""
     session = ServerSession(ENDPOINT)
@@ -93,17 +63,6 @@ def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (first.closed, second.closed) == (1, 0)
 
 
-def test_server_family(backend: FakeBackend) -> None:
-    """A server's refusal has its id and a positive request id; its message has no prefix."""
-    # docs/v1-behaviour.md §1.6
-    session = ServerSession(ENDPOINT)
-    error = session.to_v1_error(ServerError("no", "NOT_FOUND", "404"), 17)
-    assert str(error) == "[inference:0 17] no"
-    assert (error.message(), error.status()) == ("no", "404")
-    assert session.server_error("x").request_id() > 0
-    assert backend.asked == 1
-
-
 def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     """An error is raised also without a server id. The next error requests the id again."""
     # docs/v1-behaviour.md §1.6
@@ -112,23 +71,6 @@ def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     assert str(session.server_error("no", 3)) == "[ 3] no"
     backend.metadata = ServerMetadata("late", "2")
     assert session.server_error("no", 3).server_id() == "late"
-
-
-@pytest.mark.parametrize(
-    ("backend_error", "message"),
-    [
-        (TransportError("HTTP client failed: x", "s"), "HTTP client failed: x"),
-        (ForeignError("html"), "status request did not return status"),
-    ],
-)
-def test_client_family(backend: FakeBackend, backend_error: BackendError, message: str) -> None:
-    """A client error has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
-    error = ServerSession(ENDPOINT).to_v1_error(
-        backend_error, 9, "status request did not return status"
-    )
-    assert (error.message(), error.server_id(), error.request_id()) == (message, "", 0)
-    assert error.debug_details().startswith(f"({ENDPOINT.address}; is this Triton's HTTP port? ")
-    assert backend.asked == 0
 
 
 def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> None:
@@ -145,13 +87,3 @@ def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:
     error = ServerSession(ENDPOINT).to_v1_error(Unsendable("a name with a line break"))
     assert error.debug_details() is None
     assert not hasattr(error, "__notes__")
-
-
-def test_guard_chains(backend: FakeBackend) -> None:
-    """An error inside the guard is raised in v1's words, with the original as its cause."""
-    error = ServerError("failed to load 'm', failed to poll from model repository", "INTERNAL")
-    with pytest.raises(InferenceServerException) as caught, ServerSession(ENDPOINT).guard(4):
-        raise error
-    assert caught.value.message() == "failed to load 'm', no version is available"
-    assert cause_of(caught.value) is error
-    assert caught.value.debug_details() == error.message

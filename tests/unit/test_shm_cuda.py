@@ -329,9 +329,7 @@ def test_each_missing_part_is_named(
     "arguments, text",
     [
         (("r", 64.0, 0), "argument 2: <class 'TypeError'>: wrong type"),
-        (("r", "64", 0), "argument 2: <class 'TypeError'>: wrong type"),
         (("r", 64, "0"), "argument 3: <class 'TypeError'>: wrong type"),
-        (("r", 64, None), "argument 3: <class 'TypeError'>: wrong type"),
         (
             (5, 64, 0),
             "argument 1: <class 'AttributeError'>: 'int' object has no attribute 'encode'",

@@ -80,22 +80,6 @@ def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
     assert key in str(caught.value.__cause__)
 
 
-@pytest.mark.parametrize("size, bytes_made", [(True, 1), (np.int64(16), 16), (2**64 + 16, 16)])
-def test_integers_are_taken_as_c_takes_them(key: str, size: int, bytes_made: int) -> None:
-    """byte_size is an unsigned 64-bit C argument, as in v1."""
-    shm.create_shared_memory_region("r", key, size)
-    assert os.stat(path_of(key)).st_size == bytes_made
-
-
-def test_serialize_string_tensor_round_trip(key: str) -> None:
-    """The function of 1.9 and 1.10 is in this module, and its result fits into a region."""
-    # docs/v1-behaviour.md §3.6
-    serialized = shm.serialize_string_tensor(np.array(["a", "ü\0"], dtype=object))
-    handle = shm.create_shared_memory_region("r", key, serialized.size * serialized.itemsize)
-    shm.set_shared_memory_region(handle, [serialized])
-    assert contents(key) == b"\1\0\0\0a\3\0\0\0\xc3\xbc\0"
-
-
 def test_object_arrays_are_refused(key: str) -> None:
     """set refuses an object array, of which v1 copied the pointers, with an alternative."""
     # docs/v1-behaviour.md §7.1
@@ -153,25 +137,6 @@ def new_key() -> Iterator[Callable[[], str]]:
     """Return a function that makes unique keys."""
     with fresh_keys() as make:
         yield make
-
-
-def test_destroy_only_unlinks(key: str) -> None:
-    """destroy removes the key; the handle's memory stays usable (docs/v1-behaviour.md §7.1)."""
-    handle = shm.create_shared_memory_region("r", key, 4)
-    assert shm.destroy_shared_memory_region(handle) is None
-    assert not os.path.exists(path_of(key))
-    shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
-    assert handle_table.lookup(handle).read(0, 4) == b"\0\1\2\3"
-
-
-def test_a_key_can_be_created_again_after_destroy(key: str) -> None:
-    """A destroyed key starts anew: the old handle keeps its memory, the new memory has zeros."""
-    old = shm.create_shared_memory_region("old", key, 4)
-    shm.set_shared_memory_region(old, [np.ones(4, np.uint8)])
-    shm.destroy_shared_memory_region(old)
-    new = shm.create_shared_memory_region("new", key, 4)
-    assert handle_table.lookup(new).read(0, 4) == bytes(4)
-    assert handle_table.lookup(old).read(0, 4) == b"\1\1\1\1"
 
 
 def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:
@@ -476,23 +441,6 @@ def test_a_handle_of_the_other_kind_is_refused(module: Any, other: str) -> None:
         module.destroy_shared_memory_region(handle)
 
 
-@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
-def test_star_import_binds_what_v1_bound(module: str) -> None:
-    """The modules have v1's names: ctypes' names, np, os, struct, partial and the functions."""
-    # docs/v1-behaviour.md §7.3
-    names: dict[str, Any] = {}
-    exec(f"from tensorrtserver.{module} import *", names)
-    expected = """
-        IntEnum iteritems ndpointer np os partial pkg_resources range struct ArgumentError POINTER
-        Structure byref c_char_p c_int c_uint64 c_void_p cast cdll create_shared_memory_region
-        set_shared_memory_region destroy_shared_memory_region
-    """
-    exception = {"shared_memory": "SharedMemoryException"}.get(module, "CudaSharedMemoryException")
-    assert {exception, *expected.split()} <= set(names)
-    assert names["np"] is np and names["c_void_p"] is ctypes.c_void_p
-    assert list(names["iteritems"]({"a": 1})) == [("a", 1)]
-
-
 CODES = [
     (shm, -2, "unable to get shared memory descriptor"),
     (shm, -3, "unable to initialize the size"),
@@ -545,10 +493,3 @@ def test_serialize_string_tensor_errors(module: Any, bad: object, text: str) -> 
     with pytest.raises(MODULES[module]) as caught:
         module.serialize_string_tensor(bad)
     assert str(caught.value) == text
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_functions_show_the_legacy_module(module: Any) -> None:
-    """Tracebacks and pickles name the module that scripts import."""
-    for name in ("create_shared_memory_region", "set_shared_memory_region"):
-        assert getattr(module, name).__module__ == module.__name__

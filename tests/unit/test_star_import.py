@@ -89,34 +89,6 @@ def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
     assert all(isinstance(bound[name], ModuleType) for name in MODULES)
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("api_pb2", "model_config_pb2", "server_status_pb2", "request_status_pb2"),
-        *("grpc_service_pb2", "grpc_service_pb2_grpc"),
-    ],
-)
-def test_import_spellings(module: str) -> None:
-    """``import tensorrtserver.api.X as y`` and ``from … import X`` work."""
-    # docs/v1-behaviour.md §1.2, §F.1
-    result = importlib.import_module(f"tensorrtserver.api.{module}")
-    namespace: dict[str, Any] = {}
-    exec(f"from tensorrtserver.api import {module} as one", namespace)
-    exec(f"import tensorrtserver.api.{module} as two", namespace)
-    assert namespace["one"] is namespace["two"] is result
-
-
-def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module with the star import can be star-imported for the same names."""
-    # docs/v1-behaviour.md §F.1
-    (tmp_path / "helper_of_a_script.py").write_text("from tensorrtserver.api import *\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    namespace: dict[str, Any] = {}
-    exec("from helper_of_a_script import *", namespace)
-    assert namespace["sys"] is sys
-    assert namespace["InferContext"] is tensorrtserver.api.InferContext
-
-
 def test_home_of_the_classes(bound: dict[str, Any]) -> None:
     """Classes and functions have tensorrtserver.api as their module."""
     # docs/v1-behaviour.md §1.6

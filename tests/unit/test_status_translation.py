@@ -70,20 +70,6 @@ def test_version_state(state: str, number: int) -> None:
     assert status.model_status["m"].version_status[3].ready_state == number
 
 
-def test_reason() -> None:
-    """ready_state_reason is the index's reason; set, and '', if there is none."""
-    # docs/v1-behaviour.md §6.2
-    versions = (
-        status_of(IndexRow("m", "1", "UNAVAILABLE", "unloaded"), IndexRow("m", "2", "READY"))
-        .model_status["m"]
-        .version_status
-    )
-    assert versions[1].ready_state_reason.message == "unloaded"
-    assert versions[2].HasField("ready_state_reason")
-    assert versions[2].ready_state_reason.message == ""
-    assert "ready_state_reason {\n}" in str(versions[2])
-
-
 @pytest.mark.parametrize("version", ["v2.0", "²", "-1", "9223372036854775808", "1" * 5000])
 def test_version_that_is_no_number(version: str) -> None:
     """A version without a v1 number is -1, with its state, reason and counts."""
@@ -148,13 +134,6 @@ def test_failed_and_merged_executions() -> None:
     stats = infer_stats(merged)
     assert list(stats) == [1]
     assert (stats[1].success.count, stats[1].failed.count) == (2, 1)
-
-
-def test_failures_alone() -> None:
-    """A model with failures only has one row, without a success."""
-    stats = infer_stats(ModelStatistics("m", "1", fail=Duration(3, 7)))
-    assert list(stats) == [1]
-    assert [field.name for field, _ in stats[1].ListFields()] == ["failed"]
 
 
 def test_requests_without_executions() -> None:

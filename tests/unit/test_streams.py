@@ -38,14 +38,6 @@ def _add(got: list[Any], number: int, outcome: Any) -> None:
 # ------------------------------------------------------------------------------- answers
 
 
-def test_answers_by_id(fake: FakeBackend, stream: ContextStream) -> None:
-    """Replies are matched by id, in any order (docs/v1-behaviour.md §5)."""
-    got = keep(stream, 1, 2, 3)
-    for request_id in ("3", "1"):
-        fake.latest.on_reply(request_id, f"answer {request_id}")
-    assert got == [(3, "answer 3"), (1, "answer 1")]
-
-
 @pytest.mark.parametrize("request_id", ["77", "1"], ids=["never asked for", "answered already"])
 def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id: str) -> None:
     """A reply with an id that is not outstanding ends the stream."""
@@ -134,17 +126,6 @@ def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -
         with pytest.raises(StreamEnded, match="Socket closed"):
             stream.send(call(1), print)
         assert len(fake.streams) == opened
-
-
-def test_no_stream_can_be_opened(fake: FakeBackend, stream: ContextStream) -> None:
-    """If no stream can be opened the error is raised, and the next request tries again."""
-    fake.latest.end()
-    fake.refuses = TransportError("no")
-    with pytest.raises(TransportError, match="no"):
-        stream.send(call(1), print)
-    fake.refuses = None
-    keep(stream, 2)
-    assert fake.sent == [[], ["2"]]
 
 
 def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,66 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tritonclient.utils import serialize_byte_tensor
 
-from tensorrtserver.api import InferenceServerException, serialize_string_tensor
 from tritonclient_shim.core import byte_strings
 from tritonclient_shim.translate import request
 
 
 def wire(*elements: bytes) -> bytes:
     return b"".join(struct.pack("<I", len(element)) + element for element in elements)
-
-
-ARRAYS = [
-    (np.array(["a", "é", ""], object), wire(b"a", "é".encode(), b"")),
-    (np.array([1, 2.5, None], object), wire(b"1", b"2.5", b"None")),
-    (np.array(["x\0", "\0"], object), wire(b"x\0", b"\0")),
-    (np.array([b"a", b"bc"]), wire(b"a", b"bc")),
-    (np.array([b"a\0"], "S4"), wire(b"a")),
-    (np.array([["a", "b"], ["c", "d"]], object).T, wire(b"a", b"c", b"b", b"d")),
-    (np.array([[b"a", b"b"]]), wire(b"a", b"b")),
-    (np.array("x", object), wire(b"x")),
-    (np.array(b"x"), wire(b"x")),
-    (np.array([b"raw\xff"], object), wire(b"raw\xff")),
-]
-
-
-@pytest.mark.parametrize(("array", "expected"), ARRAYS)
-def test_serialize(array: Any, expected: bytes) -> None:
-    """serialize_string_tensor returns a 0-d array of dtype S<n> with the wire form."""
-    # docs/v1-behaviour.md §3.6
-    result = serialize_string_tensor(array)
-    assert type(result) is np.ndarray
-    assert (result.shape, result.dtype) == ((), np.dtype(f"S{len(expected)}"))
-    assert result.tobytes() == expected
-    assert (result.nbytes, result.itemsize * result.size) == (len(expected), len(expected))
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        *(("abc", "input must be a numpy array"), ([b"a"], "input must be a numpy array")),
-        *((None, "input must be a numpy array"), (np.bytes_(b"a"), "input must be a numpy array")),
-        (np.empty(0, object), "input cannot be empty"),
-        (np.empty((2, 0), "S3"), "input cannot be empty"),
-        (np.empty(0, np.int32), "input cannot be empty"),
-        (np.array(["a"]), "cannot serialize string tensor: invalid datatype"),
-        (np.arange(3), "cannot serialize string tensor: invalid datatype"),
-        (np.zeros(2, "V4"), "cannot serialize string tensor: invalid datatype"),
-    ],
-    ids=repr,
-)
-def test_refused(value: Any, message: str) -> None:
-    """Errors are client errors in v1's words; ``U`` arrays are refused."""
-    # docs/v1-behaviour.md §3.6
-    with pytest.raises(InferenceServerException) as caught:
-        serialize_string_tensor(value)
-    assert str(caught.value) == f"[ 0] {message}"
-
-
-def test_surrogate() -> None:
-    """An unpaired surrogate raises UnicodeEncodeError (docs/v1-behaviour.md §3.6)."""
-    with pytest.raises(UnicodeEncodeError):
-        serialize_string_tensor(np.array(["\ud800"], object))
 
 
 @given(st.lists(st.binary(max_size=300)))

@@ -9,11 +9,8 @@ import pytest
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import (
     ModelProfile,
-    ShmSlice,
     TensorSpec,
-    V1Reply,
     V1Request,
-    V1Result,
 )
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import v1_messages
@@ -56,14 +53,6 @@ def refusal(model: ModelProfile, v1_header: Any, *data: bytes) -> str:
 # ------------------------------------------------------------------------------- requests
 
 
-@pytest.mark.parametrize("dims", [(), (2, 3), (4, 2, 3)], ids=["none", "entry", "batch"])
-def test_forms_of_dims(dims: tuple[int, ...]) -> None:
-    """Dims may be omitted, those of an entry, or start with the batch size."""
-    # docs/v1-behaviour.md §F.7
-    (item,) = lowered(profile(), header(4, dims), 96).inputs
-    assert (item.dims, item.byte_size) == ((2, 3), 96)
-
-
 def test_only_dims_with_the_batch_are_cut() -> None:
     """Of several inputs, those whose dims start with the batch size lose it."""
     spec = TensorSpec("B", "FP32", (4,))
@@ -75,27 +64,10 @@ def test_only_dims_with_the_batch_are_cut() -> None:
     assert list(message.input[0].dims) == [2, 2, 3]  # the caller's own message is unchanged
 
 
-def test_dims_that_fit_as_they_are_are_no_batch() -> None:
-    """An entry whose first size equals the batch size stays unchanged."""
-    model = profile(dims=(-1, -1))
-    (item,) = lowered(model, header(2, (2, 3)), 48).inputs
-    assert item.dims == (2, 3)
-    (item,) = lowered(model, header(2, (2, 2, 3)), 48).inputs
-    assert item.dims == (2, 3)
-
-
 def test_model_without_batching_has_no_batch_in_dims() -> None:
     """A leading 1 is a wrong shape for a model that does not batch."""
     text = "unexpected shape for input 'A' for model 'm'. Expected [2,3], got [1,2,3]"
     assert refusal(profile(largest=0), header(1, (1, 2, 3)), bytes(24)) == text
-
-
-def test_variable_dims_must_be_given() -> None:
-    """A variable size without dims is refused (docs/v1-behaviour.md §3.4)."""
-    text = (
-        "model supports variable-size for input 'A', request must specify input shape for model 'm'"
-    )
-    assert refusal(profile(dims=(-1,)), header(), bytes(24)) == text
 
 
 @pytest.mark.parametrize(
@@ -176,17 +148,6 @@ def test_everything_a_header_has() -> None:
     ]
 
 
-def test_shared_memory() -> None:
-    """Inputs in regions have no data between other inputs' data (docs/v1-behaviour.md §9.2)."""
-    result = header(2)
-    where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
-    result.input[0].shared_memory.CopyFrom(where)
-    result.output[0].shared_memory.CopyFrom(where)
-    request = v1_messages.to_request(profile(), -1, result, [])
-    assert request.inputs[0].shm == request.outputs[0].shm == ShmSlice("r", 48, 16)
-    assert (request.inputs[0].chunks, request.inputs[0].byte_size) == ((), 48)
-
-
 # ----------------------------------------------------------------------------- HTTP bodies
 
 
@@ -232,34 +193,3 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
 
 
 # --------------------------------------------------------------------------------- replies
-
-
-def test_reply() -> None:
-    """A response has raw, class and shared-memory outputs in their order."""
-    # docs/v1-behaviour.md §9.2
-    classes = [[(3, 0.25, "three"), (1, 0.125, "")], [(0, 1.0, "zero")]]
-    reply = V1Reply(
-        "m",
-        7,
-        2,
-        (
-            V1Result("R", "INT16", (3,), 12, memoryview(b"123456123456")),
-            V1Result("C", "FP32", (4,), 0, classes=classes),
-            V1Result("M", "FP32", (1,), 8, shm=ShmSlice("r", 8)),
-        ),
-        id=2**63,
-    )
-    message = v1_messages.response_header(reply)
-    assert (message.model_name, message.model_version, message.batch_size, message.id) == (
-        "m",
-        7,
-        2,
-        2**63,
-    )
-    raw, classified, shared = message.output
-    assert (list(raw.raw.dims), raw.raw.batch_byte_size, raw.data_type) == ([3], 12, 7)
-    assert (shared.name, shared.raw.batch_byte_size) == ("M", 8)
-    assert not classified.HasField("raw")
-    result = [[(c.idx, c.value, c.label) for c in e.cls] for e in classified.batch_classes]
-    assert result == classes
-    assert v1_messages.raw_outputs(reply) == [b"123456123456", b"", b""]
