@@ -85,6 +85,13 @@ def reply(classes: bool = False) -> dict[str, Any]:
     return {"model_name": "m", "model_version": "1", "outputs": outputs}
 
 
+def output(**members: Any) -> dict[str, Any]:
+    """Return a reply over HTTP with a changed first output."""
+    header = reply()
+    header["outputs"] = [{**header["outputs"][0], **members}]
+    return header
+
+
 def with_data(header: Any, data: bytes) -> Body:
     """Return the bytes of a reply with this header and data."""
     head = header if isinstance(header, bytes) else json.dumps(header).encode()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from queue import Queue
 from typing import Any, Iterator
 
@@ -15,6 +12,7 @@ from tritonclient.utils import InferenceServerException
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
 from tests.grpc_listener import Listener
+from tests.own_interpreter import run_program
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportError
@@ -114,11 +112,5 @@ except ImportError as error:
 
 def test_without_grpc() -> None:
     """Without tritonclient's grpc part the message says what to run."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_GRPC],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.stdout.endswith("; run: pip install 'tritonclient[grpc]'\n")
+    ended = run_program(WITHOUT_GRPC)
+    assert ended.stdout.endswith("; run: pip install 'tritonclient[grpc]'\n")

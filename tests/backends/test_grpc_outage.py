@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 from queue import Queue
 from typing import Any
 
@@ -15,11 +10,10 @@ import pytest
 from testbed import TritonServer
 from testbed.process import free_ports
 from tests.backends.contract_calls import simple
+from tests.own_interpreter import run_program
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
-
-ROOT = Path(__file__).resolve().parents[2]
 
 PRELUDE = """
 import sys, threading
@@ -52,25 +46,9 @@ EXITS = {
 
 
 def run_script(body: str, *arguments: str) -> tuple[int, str]:
-    """Run PRELUDE and ``body`` in an interpreter. Return exit status and stderr.
-
-    It and its children must end within 15 s.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + body, *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        stderr = process.communicate(timeout=15)[1]
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise
-    return process.returncode, stderr
+    """Run PRELUDE and ``body`` in an interpreter, within 15 s. Return exit status and stderr."""
+    ended = run_program(PRELUDE + body, *arguments, within=("timeout", "-k", "1", "15"))
+    return ended.status, ended.stderr
 
 
 @pytest.mark.parametrize("body", EXITS.values(), ids=EXITS.keys())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from queue import SimpleQueue
 from typing import Iterator
@@ -12,6 +10,7 @@ from typing import Iterator
 import pytest
 
 from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
+from tests.own_interpreter import run_program
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.http import connections, open_backend
 from tritonclient_shim.backends.http.backend import HttpBackend
@@ -209,11 +208,5 @@ for number in range(70):
 def test_exit_does_not_wait_for_answers() -> None:
     """A process with unanswered and queued requests ends at once, and silently."""
     with ScriptedServer(lambda request: SILENCE) as server:
-        command = [sys.executable, "-c", EXIT, server.address]
-        done = subprocess.run(
-            command,
-            timeout=PATIENCE,
-            capture_output=True,
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        ended = run_program(EXIT, server.address, within=("timeout", "30"))
+    assert ended == (0, "", "")

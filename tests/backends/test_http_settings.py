@@ -1,15 +1,19 @@
-"""Settings on the wire of HTTP: headers, plugins, proxies, sockets."""
+"""Settings and headers on the wire of HTTP: plugins, proxies, sockets, TLS."""
 
 from __future__ import annotations
 
 import socket
+import ssl
+from pathlib import Path
 from typing import Any, Iterator
 
 import numpy as np
 import pytest
 
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
+from tests.certificates import Authority
 from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.connections import usable_headers
 from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
@@ -176,3 +180,85 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
         )
         assert values == expected
         backend.close()
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """Return a certificate authority that is not trusted yet."""
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def secure_server(authority: Authority) -> Iterator[ScriptedServer]:
+    """Yield a server with a certificate of this authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.issue("localhost", "127.0.0.1"))
+    with ScriptedServer(lambda request: REPLY, context=context) as server:
+        yield server
+
+
+def test_trusted_server(
+    secure_server: ScriptedServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a trusted certificate everything works, large tensors included."""
+    monkeypatch.setenv("SSL_CERT_FILE", authority.roots)
+    backend = open_backend(Endpoint("http", secure_server.address, secure=True))
+    content = np.arange(100_000, dtype=np.float32)
+    value = TensorIn("x", "FP32", content.shape, (content,), content.nbytes)
+    assert backend.infer(InferCall("m", "", (value,), ())).model_name == "m"
+    assert backend.live()
+    assert secure_server.requests[0].endswith(content.tobytes())
+    assert secure_server.connections == 1
+    backend.close()
+
+
+# ------------------------------------------------------------------- the headers of contexts
+
+
+def test_headers_are_sorted_and_last_wins() -> None:
+    """Headers are a map sorted by name; a later value replaces an earlier one."""
+    # docs/v1-behaviour.md §6.6
+    headers = [("b", "1"), ("X-A", "old"), ("A", "2"), ("X-A", "new:er"), ("B", "3")]
+    assert list(usable_headers(headers).items()) == [("A", "2"), ("B", "3"), ("X-A", "new:er")]
+
+
+def test_headers_left_out() -> None:
+    """A header without value, or one that would break the message, is not sent."""
+    # docs/v1-behaviour.md §6.6
+    names = ("Content-Length", "transfer-encoding", "Inference-Header-Content-Length")
+    assert usable_headers([("X-Empty", ""), *((name, "7") for name in names)]) == {}
+
+
+@pytest.mark.parametrize(
+    "header", [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "x\r\nb: y"), ("a", "\0")]
+)
+def test_impossible_headers(header: tuple[str, str]) -> None:
+    """Text that no HTTP message can carry is refused when the backend is opened."""
+    with pytest.raises(ValueError, match="HTTP header"):
+        open_backend(Endpoint("http", "127.0.0.1:1"), [header])
+
+
+def test_headers_go_with_every_request() -> None:
+    """The user's headers are in every request and replace the built-in ones."""
+    # docs/v1-behaviour.md §6.6
+    headers = [("X-Token", "sécret: 1"), ("host", "other"), ("Accept", "text/plain")]
+    with ScriptedServer(lambda request: http(200, b'{"model_name": "m"}')) as server:
+        backend = open_backend(Endpoint("http", f"user:pw@{server.address}/pre/"), headers)
+        backend.live()
+        backend.infer(InferCall("m", "2", (), ()))
+        backend.load("m")
+        backend.client().is_server_live()
+        backend.close()
+    paths = [request.split(b" ")[:2] for request in server.requests]
+    assert paths == [
+        [b"GET", b"/pre/v2/health/live"],
+        [b"POST", b"/pre/v2/models/m/versions/2/infer"],
+        [b"POST", b"/pre/v2/repository/models/m/load"],
+        [b"GET", b"/pre/v2/health/live"],
+    ]
+    for request in server.requests:
+        lines = request.partition(b"\r\n\r\n")[0].split(b"\r\n")
+        assert "X-Token: sécret: 1".encode() in lines
+        assert b"Authorization: Basic dXNlcjpwdw==" in lines
+        assert [line for line in lines if line.lower().startswith(b"host:")] == [b"host: other"]
+        assert [line for line in lines if line.startswith(b"Accept:")] == [b"Accept: text/plain"]

@@ -29,11 +29,11 @@ from tests.backends.answering_servers import (
     GrpcAnswers,
     HttpAnswers,
     model_config,
+    output,
     reply,
     with_data,
 )
 from tests.backends.scripted_server import SILENCE
-from tests.backends.unreadable_cases import output
 from tests.server.infer_cases import CLASS, RAW
 from tests.unit.shm_regions import fresh_keys
 from tritonclient_shim.protos import grpc_service_pb2 as pb
