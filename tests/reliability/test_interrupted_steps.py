@@ -19,7 +19,9 @@ from tensorrtserver.api import InferContext
 from tests.reliability.identified_calls import KINDS
 
 RAW = InferContext.ResultFormat.RAW
-OURS = tuple(str(Path(str(package.__file__)).parent) for package in (tensorrtserver, tritonclient_shim))
+OURS = tuple(
+    str(Path(str(package.__file__)).parent) for package in (tensorrtserver, tritonclient_shim)
+)
 _BLOCK = re.compile(r"\s*(with |try:)")
 #: Seconds that a call may take after an interruption. It takes milliseconds.
 PATIENCE = 20.0
