@@ -36,7 +36,9 @@ def write(migration: Migrated, script: Path) -> None:
     """Write a migrated script and its module of helpers."""
     script.write_bytes(migration.after)
     if migration.helpers:
-        path, _, text = helper_file(str(script.parent), migration.helpers)
+        path, _, text = helper_file(
+            str(script.parent), migration.helpers, migration.protocols == {"grpc"}
+        )
         Path(path).write_bytes(text)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
 
-_OBJECT = 'ctx = InferModel("localhost:8001", "grpc", "simple")\n'
+_OBJECT = 'ctx = GrpcModel("localhost:8001", "grpc", "simple")\n'
 _RUN = "ctx.run(i, o)\n"
 
 
@@ -34,7 +34,7 @@ def test_context_that_escapes_becomes_an_object(use: str) -> None:
 def test_arguments_that_are_not_seen(arguments: str) -> None:
     """A constructor keeps arguments that the file hides."""
     source = f"c = InferContext({arguments})\nc.run(i, o)\n"
-    assert f"InferModel({arguments})" in body(source)
+    assert f"Model({arguments})" in body(source)
 
 
 def test_class_derived_from_a_context() -> None:

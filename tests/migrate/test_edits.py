@@ -68,6 +68,14 @@ def test_line_breaks_of_windows() -> None:
     assert texts[1] == texts[0].replace(b"\n", b"\r\n")
 
 
+def test_mixed_line_breaks() -> None:
+    """An added line has the line break of its neighbour."""
+    source = f"{STAR}\r\nh = ServerHealthContext(*u)\nprint(1)\n"
+    after = migrate("script.py", source.encode(), MigrateOptions()).after
+    assert after.count(b"\r\n") == 1
+    assert after.count(b"# TODO(TS020)") == 1
+
+
 def test_tabs() -> None:
     """An added line has the indentation of its block, also if that uses tabs."""
     statement = "if a:\n\twith d():\n\t\tServerHealthContext(*u)\n"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 import tritonclient.grpc
 
+from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
+from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.helpers.models import InferModel
 
 
@@ -91,6 +98,17 @@ def test_import_with_a_fallback() -> None:
     assert todo(migration) == []
     assert "tensorrtserver" not in migration.after.decode()
     assert "try:\n    there = True\nexcept" in migration.after.decode()
+
+
+def test_imports_in_a_block() -> None:
+    """Two imports of a block that need one successor get it once."""
+    source = (
+        "try:\n    from tensorrtserver.api import *\n"
+        "    from tensorrtserver.api import InferenceServerException\n"
+        "except ImportError:\n    pass\nprint(InferenceServerException)\n"
+    )
+    text = migrated(source).after.decode()
+    assert text.count("from tritonclient.utils import InferenceServerException") == 1
 
 
 @pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('id')"])
@@ -256,6 +274,29 @@ def test_error_of_the_constructor() -> None:
     tried = f"{source}try:\n    make(n)\nexcept InferenceServerException:\n    print('refused')\n"
     assert "check_model(c, name)" in body(tried)
     assert "check_model(" not in body(source)
+
+
+@pytest.mark.parametrize("over_grpc", [True, False])
+def test_model_configuration_is_fetched_once(
+    over_grpc: bool, triton: TritonServer, tmp_path: Path
+) -> None:
+    """Requests fetch the model's configuration once, also for arrays of other shapes."""
+    helpers: dict[str, Any] = {}
+    exec(helper_file(str(tmp_path), ["infer_exactly"], over_grpc)[2], helpers)
+    with tritonclient.grpc.InferenceServerClient(triton.grpc) as client:
+        fetch, fetched = client.get_model_config, []
+
+        @functools.wraps(fetch)
+        def get_model_config(name: str) -> Any:
+            fetched.append(name)
+            return fetch(name)
+
+        client.get_model_config = get_model_config
+        inputs = {f"INPUT{n}": [np.zeros((4, 4), np.int32)] for n in (0, 1)}
+        for _ in range(2):
+            result = helpers["infer_exactly"](client, "simple", inputs, {"OUTPUT0": 0})
+            assert result["OUTPUT0"][0].shape == (16,)
+        assert fetched == ["simple"]
 
 
 def test_large_sequence_id() -> None:

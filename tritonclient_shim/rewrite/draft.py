@@ -149,9 +149,9 @@ class Draft:
             if node.id == name.id and isinstance(node.ctx, ast.Load)
         ]
 
-    def around_result(self, call: ast.Call) -> list[ast.AST]:
-        """Return the parent of a call, or of each read of the variable with its result."""
-        parent = self.flows.parents[call]
+    def around_result(self, node: ast.expr) -> list[ast.AST]:
+        """Return the parent of an expression, or of each read of the variable with its value."""
+        parent = self.flows.parents[node]
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
             return self.reads(parent.targets[0])
         return [parent]

@@ -29,7 +29,6 @@ class Edits:
         ends = list(accumulate(len(cell) + 1 for cell in cells))
         self._cells = [(end - len(cell) - 1, end - 1) for cell, end in zip(cells, ends)]
         self._starts = _starts(self._text, 0)
-        self._newline = "\r\n" if "\r\n" in self._text else "\n"
         self._changes: dict[Span, list[Change]] = defaultdict(list)
         self._removed: set[ast.stmt] = set()
         self.before: dict[ast.stmt, list[str]] = defaultdict(list)
@@ -123,6 +122,11 @@ class Edits:
         start, end = self._starts[number - 1], self._starts[number]
         return start, start + len(self._text[start:end].rstrip("\r\n"))
 
+    def _newline(self, end: int) -> str:
+        """Return the line break at the end of a line; that of the line before if it has none."""
+        at = end if end < len(self._text) else self._text.rfind("\n") - 1
+        return "\r\n" if self._text.startswith("\r\n", max(at, 0)) else "\n"
+
     def _begins_line(self, node: ast.stmt) -> bool:
         start = self.span(node)[0]
         is_elif = isinstance(node, ast.If) and self._text.startswith("elif", start)
@@ -202,18 +206,18 @@ class Edits:
         for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
             first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
             start, end = self._line(self.span(first)[0])[0], self._line(self.span(node)[1])[1]
-            indent = _indentation(self._text[start:end])
+            indent, newline = _indentation(self._text[start:end]), self._newline(end)
             above = [*self._missing(node, start), *self.before.get(node, ())]
             below = self.after.get(node, [])
             if node in self._removed:
                 instead = [*above, *below] or self._filling(node)
                 span = (start, end) if instead else self._with_break(start, end)
-                lines[span] = self._newline.join(self._indented(instead, indent))
+                lines[span] = newline.join(self._indented(instead, indent))
                 continue
             for line in self._indented(above, indent):
-                lines[start, start] = lines.get((start, start), "") + line + self._newline
+                lines[start, start] = lines.get((start, start), "") + line + newline
             for line in self._indented(below, indent):
-                lines[end, end] = lines.get((end, end), "") + self._newline + line
+                lines[end, end] = lines.get((end, end), "") + newline + line
         return lines
 
     def _indented(self, texts: list[str], indent: str) -> list[str]:
@@ -242,7 +246,7 @@ class Edits:
         above = self._text[first:start].rstrip()
         if above:
             return first + len(above), end
-        return start, min(end + len(self._newline), last)
+        return start, min(end + len(self._newline(end)), last)
 
 
 def _starts(text: str, first: int) -> list[int]:

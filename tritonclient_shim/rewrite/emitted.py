@@ -13,7 +13,11 @@ from tritonclient_shim.migrate.sources import Unreadable
 MODULE = "triton_helpers"
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
-_SOURCES = ("clients", "requests", "memory", "asynchronous", "models", "status", "stub")
+_SOURCES = (
+    *("clients", "over_grpc", "requests", "memory", "asynchronous", "models", "status", "stub"),
+)
+#: The source whose names replace others where every client speaks gRPC.
+_OVER_GRPC = "over_grpc"
 _OTHERS = ("grpc", "google", "numpy", "tritonclient")
 _MARK = "`tritonclient-shim migrate` wrote this file"
 
@@ -21,6 +25,7 @@ _MARK = "`tritonclient-shim migrate` wrote this file"
 class _Part(NamedTuple):
     """A statement with the comments above it, and the names that it binds and reads."""
 
+    source: str
     text: str
     is_block: bool
     binds: frozenset[str]
@@ -44,7 +49,7 @@ def _parts() -> tuple[dict[str, tuple[str, str]], list[_Part]]:
                 part = "".join(lines[end:last]).strip("\n")
                 is_block = hasattr(statement, "body")
                 names = frozenset(_bound(statement)), frozenset(_read(statement))
-                parts.append(_Part(part, is_block, *names))
+                parts.append(_Part(source, part, is_block, *names))
             end = last
     return imports, parts
 
@@ -55,10 +60,14 @@ def names() -> frozenset[str]:
     return frozenset(name for name in bound if not name.startswith("_"))
 
 
-def module_text(wanted: Iterable[str]) -> str:
-    """Return a module with these names and all that they need."""
+def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
+    """Return a module with these names and all that they need.
+
+    ``over_grpc``: every client speaks gRPC.
+    """
     imports, parts = _parts()
-    owner = {name: part for part in parts for name in part.binds}
+    ordered = sorted(parts, key=lambda part: (part.source == _OVER_GRPC) is over_grpc)
+    owner = {name: part for part in ordered for name in part.binds}
     chosen: set[_Part] = set()
     pending = [owner[name] for name in wanted]
     while pending:
@@ -74,7 +83,7 @@ def module_text(wanted: Iterable[str]) -> str:
         body += ("\n\n" if part.is_block or previous.is_block else "") + f"{part.text}\n"
     body = body.strip("\n")
     head = f'"""{_MARK}: functions of the files beside it."""\n'
-    return f"{head}\nfrom __future__ import annotations\n{_import_lines(used)}\n\n{body}\n"
+    return f"{head}{_import_lines(used)}\n\n{body}\n"
 
 
 def _import_lines(used: Mapping[str, tuple[str, str]]) -> str:
@@ -98,7 +107,9 @@ def _import_lines(used: Mapping[str, tuple[str, str]]) -> str:
     return "".join("\n" + "\n".join(block) + "\n" for block in texts.values() if block)
 
 
-def helper_file(folder: str, wanted: Iterable[str]) -> tuple[str, bytes, bytes]:
+def helper_file(
+    folder: str, wanted: Iterable[str], over_grpc: bool = False
+) -> tuple[str, bytes, bytes]:
     """Return the path of a folder's module, and its text before and after names are added."""
     path, before = os.path.join(folder, f"{MODULE}.py"), b""
     if os.path.exists(path):
@@ -109,12 +120,10 @@ def helper_file(folder: str, wanted: Iterable[str]) -> tuple[str, bytes, bytes]:
                 f"{path}: migrate has not written it; expected no other module of this name; "
                 "rename it, and migrate again"
             )
-        statements = ast.parse(before).body
-        wanted = {
-            *wanted,
-            *(name for statement in statements for name in _bound(statement)),
-        } & names()
-    return path, before, module_text(sorted(wanted)).encode()
+        present = {name for item in ast.parse(before).body for name in _bound(item)} & names()
+        over_grpc = over_grpc and module_text(sorted(present), True).encode() == before
+        wanted = {*wanted, *present}
+    return path, before, module_text(sorted(wanted), over_grpc).encode()
 
 
 def _bound(statement: ast.stmt) -> Iterable[str]:

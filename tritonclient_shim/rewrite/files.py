@@ -50,6 +50,7 @@ class Migrated:
     after: bytes
     uses: _Uses
     helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
+    protocols: frozenset[str] = frozenset()  # of the clients that the file makes
     is_new: bool = False  # the module of helpers, not a file of the user
 
     @property
@@ -76,21 +77,29 @@ def migrate(
     notebook = Notebook(text) if path.endswith(".ipynb") else None
     old = notebook.sources() if notebook else [without_async(text)[0]]
     with sources.not_too_deep(path):
-        new, uses, helpers = _cells(source, old, options, Neighbours(path, texts or {}))
+        new, uses, header = _cells(source, old, options, Neighbours(path, texts or {}))
     if new == old:
         return Migrated(path, data, data, uses)
     cells = [restored(item) for item in new]
     after = notebook.changed(cells) if notebook else cells[0]
-    return Migrated(path, data, after.encode(encoding), uses, helpers)
+    needs = (header.helpers, header.protocols) if header else ()
+    return Migrated(path, data, after.encode(encoding), uses, *needs)
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
     """Return the changed modules of helpers that migrated files import."""
-    wanted: dict[str, set[str]] = {}
+    folders: dict[str, list[Migrated]] = {}
     for element in done:
         if element.helpers:
-            wanted.setdefault(os.path.dirname(element.path), set()).update(element.helpers)
-    files = (helper_file(folder, names) for folder, names in wanted.items())
+            folders.setdefault(os.path.dirname(element.path), []).append(element)
+    files = (
+        helper_file(
+            folder,
+            {name for item in items for name in item.helpers},
+            {name for item in items for name in item.protocols} == {"grpc"},
+        )
+        for folder, items in folders.items()
+    )
     modules = (Migrated(*file, [], is_new=True) for file in files)
     return [item for item in modules if item.changed]
 
@@ -104,18 +113,18 @@ def scan(source: ParsedSource) -> list[UsageRow]:
 
 def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
-) -> tuple[list[str], _Uses, frozenset[str]]:
+) -> tuple[list[str], _Uses, FileHeader | None]:
     """Rewrite the cells of a notebook, or the source of a file."""
     draft = Draft(source, old, options, beside)
     if not draft.sites:
-        return old, _uses(source, {}), frozenset()
+        return old, _uses(source, {}), None
     outcomes = _rewrite(draft)
     if not draft.edits.any and not any(site.id in IMPORTS for site in outcomes):
-        return old, _uses(source, outcomes), frozenset()
+        return old, _uses(source, outcomes), None
     header = FileHeader(draft, ast.parse("\n".join(draft.edits.changed()) + "\n"))
     header.rewrite()
     uses = _uses(source, _with_imports(outcomes, header))
-    return draft.edits.changed(), uses, header.helpers
+    return draft.edits.changed(), uses, header
 
 
 def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:

@@ -19,15 +19,16 @@ from tritonclient_shim.rewrite.rules import (
     MEMORY,
     METHODS,
     PROTOCOLS,
+    protocols,
 )
 from tritonclient_shim.rewrite.rules.contexts import client, model_object, of_object, place_class
 from tritonclient_shim.rewrite.rules.models import (
     Carried,
     carried,
+    is_over_grpc,
     object_class,
 )
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
-from tritonclient_shim.rewrite.rules.protocols import needs_class
 from tritonclient_shim.rewrite.rules.values import drop_aliases, formats_alias
 
 INFER = f"{API}.InferContext"
@@ -54,7 +55,7 @@ class _Stays(Exception):
 def rewrite(draft: Draft) -> None:
     """Rewrite every group of contexts that can be rewritten, and its constants."""
     groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
-    draft.protocol_class = needs_class(draft)
+    draft.protocol_class = protocols.needs_class(draft)
     draft.object_class = object_class(draft)
     planned, memory, lost = _planned(draft, groups)
     if not _memory_fits(draft, groups, planned, memory):
@@ -121,6 +122,7 @@ def _place_classes(draft: Draft) -> None:
             continue
         if not formats_alias(site.node, draft):
             place_class(site.node, draft)
+            draft.modules.update(["grpc"] if is_over_grpc(draft) else protocols.PROTOCOLS)
             draft.note(site.whole, State.UNSAFE, f"derived from {draft.object_class}")
 
 

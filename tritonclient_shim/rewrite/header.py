@@ -48,7 +48,7 @@ class FileHeader:
         self._provided_names = {node.id for node in nodes if provided(node)}
         called = {name: draft.called(name) for name in draft.helpers | self._functions_of_star()}
         called = {name: own for name, own in called.items() if self._is_read(own)}
-        self.helpers = frozenset(called)
+        self.helpers, self.protocols = frozenset(called), frozenset(draft.modules)
         self._own = self.helpers & {_PROTOCOL}
         clients = {
             f"{module}client" for module in draft.modules if self._is_read(f"{module}client")
@@ -59,6 +59,7 @@ class FileHeader:
         self._has_star = False
         self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
+        self._inside: set[tuple[ast.AST, str]] = set()  # blocks, and lines added to them
 
     def stays(self, site: Site) -> bool:
         """True if an import, or the import that a use needs, stays."""
@@ -201,7 +202,10 @@ class FileHeader:
             self._anchor = self._anchor or statement
             self._needed.update(lines)
         else:
-            edits.before[statement] += sorted(set(lines), key=_order)
+            block = self._draft.flows.parents[node]
+            new = {line for line in lines if (block, line) not in self._inside}
+            self._inside.update((block, line) for line in new)
+            edits.before[statement] += sorted(new, key=_order)
         if not kept:
             edits.remove(node)
         elif len(kept) < len(node.names):

@@ -14,4 +14,4 @@ def ask(ctx, array):
 made = contexts(sys.argv[1], ProtocolType.from_str(sys.argv[2]), ["identity_fp32", "identity_int32"])
 print(ask(made["identity_fp32"], np.array([1.5], np.float32)), ask(made["identity_int32"], np.array([7], np.int32)))
 for name, ctx in sorted(made.items()):
-    print(name, ctx.run({"INPUT0": [np.zeros(2, np.float32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})["OUTPUT0"][0].dtype)
+    print(name, ctx.run({"INPUT0": [np.zeros(2, "i4" if "int" in name else "f4")]}, {"OUTPUT0": InferContext.ResultFormat.RAW})["OUTPUT0"][0].dtype)

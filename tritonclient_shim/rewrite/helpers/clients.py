@@ -1,12 +1,11 @@
 """Clients: protocols, headers, threads, the last request, and what errors tell."""
 
-from __future__ import annotations
-
+import collections
 import enum
 import itertools
 import threading
 import time
-from typing import Any, NamedTuple
+import types
 
 import tritonclient.grpc as grpcclient
 import tritonclient.http as httpclient
@@ -22,20 +21,20 @@ class ProtocolType(enum.IntEnum):
     GRPC = 1
 
     @classmethod
-    def from_str(cls, text: str) -> ProtocolType:
+    def from_str(cls, text):
         """Return the protocol of a name in any case."""
         return cls[text.upper()]
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"ProtocolType.{self.name}"
 
 
-def version_text(version: Any) -> str:
+def version_text(version):
     """Return the version of a model as text, '' for the latest."""
     return "" if version is None or int(version) < 0 else str(int(version))
 
 
-def with_headers(client: Any, texts: Any) -> Any:
+def with_headers(client, texts):
     """Return the client, which sends headers such as "Name: value" from now on."""
     lines = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
     pairs = [line.partition(":") for line in lines]
@@ -47,30 +46,26 @@ def with_headers(client: Any, texts: Any) -> Any:
 class ThreadClient(threading.local, httpclient.InferenceServerClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
-    def __init__(self, url: str, headers: Any = None, **options: Any) -> None:
+    def __init__(self, url, headers=None, **options):
         httpclient.InferenceServerClient.__init__(self, url, **options)
         with_headers(self, headers)
 
 
-def connect(protocol: Any, url: str, headers: Any = None, **options: Any) -> Any:
+def connect(protocol, url, headers=None, **options):
     """Return a client for a protocol, by its name or by the number that it had."""
     if protocol in ("http", 0):
         return ThreadClient(url, headers, **options)
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
-class LastRequest(NamedTuple):
-    """The last request of a client: its number in this program, and the model that answered."""
-
-    number: int | None = None
-    model_name: str | None = None
-    model_version: int | None = None
-
-
+#: The last request of a client: its number in this program, and the model that answered.
+LastRequest = collections.namedtuple(
+    "LastRequest", "number model_name model_version", defaults=(None, None, None)
+)
 _request_numbers = itertools.count(1)
 
 
-def next_number() -> int:
+def next_number():
     """Return the next number of this program's requests: a server numbers none."""
     return next(_request_numbers)
 
@@ -78,66 +73,66 @@ def next_number() -> int:
 class RememberingClient:
     """A client that remembers its last request, and how long its requests took."""
 
-    def __init__(self, client: Any) -> None:
-        self.client, self.last, self.stat = client, LastRequest(), [0, 0]
+    def __init__(self, client):
+        self.client, self.last, self.count, self.duration = client, LastRequest(), 0, 0
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self.client, name)
 
-    def __enter__(self) -> RememberingClient:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *raised):
         self.client.close()
 
-    def infer(self, *arguments: Any, **options: Any) -> Any:
+    def infer(self, *arguments, **options):
         """Infer, and remember the request."""
         self.last, started = LastRequest(), time.perf_counter_ns()
         result = self.client.infer(*arguments, **options)
-        self.stat = [self.stat[0] + 1, self.stat[1] + time.perf_counter_ns() - started]
+        self.count, self.duration = self.count + 1, self.duration + time.perf_counter_ns() - started
         reply = result.get_response()
-        names = ("model_name", "model_version")
-        is_dict = isinstance(reply, dict)  # over HTTP
-        name, version = (reply[key] if is_dict else getattr(reply, key) for key in names)
-        self.last = LastRequest(next_number(), name, int(version))
+        reply = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply  # over HTTP
+        number = next(_request_numbers)
+        self.last = LastRequest(number, reply.model_name, int(reply.model_version))
         return result
 
-    def request_stat(self) -> dict[str, int]:
-        """Return the number of requests that were answered, and the time that they took."""
-        return {
-            "completed_request_count": self.stat[0],
-            "cumulative_total_request_time_ns": self.stat[1],
-            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
-            "cumulative_receive_time_ns": 0,
-        }
+
+def request_stat(client):
+    """Return the number of requests that were answered, and the time that they took."""
+    return {
+        "completed_request_count": client.count,
+        "cumulative_total_request_time_ns": client.duration,
+        "cumulative_send_time_ns": 0,  # no client measures sending and receiving
+        "cumulative_receive_time_ns": 0,
+    }
 
 
-def message_of(error: Exception) -> str:
+def message_of(error):
     """Return what an error says; over HTTP that of a connection is an OSError."""
     return str(error.message() if isinstance(error, InferenceServerException) else error)
 
 
-def server_id_of(error: Exception) -> str:
+def server_id_of(error):
     """Return the name of the server that raised an error, '' if none has answered."""
     status = error.status() if isinstance(error, InferenceServerException) else None
     return "" if status in (None, "StatusCode.UNAVAILABLE") else "triton"
 
 
-def request_id_of(error: Exception) -> int:
+def request_id_of(error):
     """Return 0: a server does not number its requests any more."""
     return 0
 
 
-def iteritems(mapping: Any) -> Any:
+def iteritems(mapping):
     """Return the items of a mapping."""
     return iter(mapping.items())
 
 
-def itervalues(mapping: Any) -> Any:
+def itervalues(mapping):
     """Return the values of a mapping."""
     return iter(mapping.values())
 
 
-def iterkeys(mapping: Any) -> Any:
+def iterkeys(mapping):
     """Return the keys of a mapping."""
     return iter(mapping)

@@ -1,10 +1,8 @@
 """Shared memory: regions, and requests whose tensors are in them."""
 
-from __future__ import annotations
-
+import collections
 import sys
 import types
-from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf import json_format
@@ -18,40 +16,30 @@ from tritonclient.utils import (
 
 from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
 
-
-class Region(NamedTuple):
-    """A region of shared memory: the handle, and what the server knows it by.
-
-    key: of a region in CUDA memory the raw handle.
-    """
-
-    handle: Any
-    name: str
-    key: Any
-    byte_size: int
-    device_id: int | None = None
+#: A region: the handle, and what the server knows it by. In CUDA memory `key` is the raw handle.
+Region = collections.namedtuple("Region", "handle name key byte_size device_id", defaults=(None,))
 
 
-def create_region(name: str, key: str, byte_size: int) -> Region:
+def create_region(name, key, byte_size):
     """Create a region of shared memory."""
     handle = shared_memory.create_shared_memory_region(name, key, byte_size)
     return Region(handle, name, key, byte_size)
 
 
-def cuda_memory() -> Any:
+def cuda_memory():
     """Return tritonclient's module for CUDA memory, which needs a GPU and cuda-python."""
     from tritonclient.utils import cuda_shared_memory
 
     return cuda_shared_memory
 
 
-def create_cuda_region(name: str, byte_size: int, device_id: int) -> Region:
+def create_cuda_region(name, byte_size, device_id):
     """Create a region of CUDA memory."""
     handle = cuda_memory().create_shared_memory_region(name, byte_size, device_id)
     return Region(handle, name, cuda_memory().get_raw_handle(handle), byte_size, device_id)
 
 
-def unregister_region(client: Any, region: Region) -> None:
+def unregister_region(client, region):
     """Have the server forget a region of either memory."""
     if region.device_id is None:
         client.unregister_system_shared_memory(region.name)
@@ -60,13 +48,13 @@ def unregister_region(client: Any, region: Region) -> None:
 
 
 def infer_in_regions(
-    client: Any,
-    model_name: str,
-    inputs: Any,
-    outputs: Any,
-    batch_size: int = 1,
-    **options: Any,
-) -> Any:
+    client,
+    model_name,
+    inputs,
+    outputs,
+    batch_size=1,
+    **options,
+):
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     config = model_config(client, model_name)
@@ -93,7 +81,7 @@ def infer_in_regions(
     return results
 
 
-def region_input(triton: Any, config: Any, name: str, rows: Any, batch_size: int) -> Any:
+def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region."""
     known = {item.name: item for item in config.input}[name]
     region, dims = (rows, known.dims) if isinstance(rows, Region) else rows
@@ -108,7 +96,7 @@ def region_input(triton: Any, config: Any, name: str, rows: Any, batch_size: int
     return tensor
 
 
-def contents(region: Region, result: Any, name: str) -> Any:
+def contents(region, result, name):
     """Return the output that the server has written to a region."""
     output = result.get_output(name)
     if not isinstance(output, dict):
@@ -118,7 +106,7 @@ def contents(region: Region, result: Any, name: str) -> Any:
     return module.get_contents_as_numpy(region.handle, datatype, shape)
 
 
-def shared_memory_status(client: Any) -> Any:
+def shared_memory_status(client):
     """Return the regions that the server knows, as its attribute `shared_memory_region`."""
     answer = client.get_system_shared_memory_status()
     if not isinstance(answer, list):
@@ -128,11 +116,11 @@ def shared_memory_status(client: Any) -> Any:
     return types.SimpleNamespace(shared_memory_region=[_known_region(**item) for item in regions])
 
 
-def _known_region(name: str, key: str = "", offset: int = 0, byte_size: int = 0) -> Any:
+def _known_region(name, key="", offset=0, byte_size=0):
     place = types.SimpleNamespace(shared_memory_key=key, offset=int(offset))
     return types.SimpleNamespace(name=name, byte_size=int(byte_size), system_shared_memory=place)
 
 
-def serialize_strings(array: Any) -> Any:
+def serialize_strings(array):
     """Return strings as a region of shared memory has them, as an array of bytes."""
     return np.frombuffer(serialize_byte_tensor(np.asarray(array, object)).item(), np.uint8)

@@ -1,9 +1,6 @@
 """Requests from lists of arrays."""
 
-from __future__ import annotations
-
 import sys
-from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
@@ -11,15 +8,13 @@ from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype, triton_to_np_dtype
 
 
-def infer(client: Any, model_name: str, inputs: Any, outputs: Any, **options: Any) -> Any:
+def infer(client, model_name, inputs, outputs, **options):
     """Infer; inputs and results have an array for each entry of the batch."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
-    batches, tensors = takes_batches(client, model_name), []
+    batches, tensors = model_config(client, model_name).max_batch_size > 0, []
     for name, rows in inputs.items():
         array = np.stack(rows) if batches else np.asarray(rows[0])
-        if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
-            texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
-            array = np.array(texts, object).reshape(array.shape)
+        array = array.astype(object) if array.dtype.kind == "U" else array
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
@@ -33,17 +28,7 @@ def infer(client: Any, model_name: str, inputs: Any, outputs: Any, **options: An
     return results
 
 
-def takes_batches(client: Any, model_name: str) -> bool:
-    """True if a model takes batches. The client asks once."""
-    known = vars(client).setdefault("batches", {})
-    if model_name not in known:
-        config = client.get_model_config(model_name)
-        is_dict = isinstance(config, dict)  # over HTTP
-        known[model_name] = config["max_batch_size"] if is_dict else config.config.max_batch_size
-    return bool(known[model_name] > 0)
-
-
-def model_config(client: Any, model_name: str) -> Any:
+def model_config(client, model_name):
     """Return the configuration of a model. The client asks once."""
     known = vars(client).setdefault("configs", {})
     if model_name not in known:
@@ -55,21 +40,25 @@ def model_config(client: Any, model_name: str) -> Any:
     return known[model_name]
 
 
-def infer_exactly(client: Any, model_name: str, inputs: Any, outputs: Any, **options: Any) -> Any:
+def infer_exactly(client, model_name, inputs, outputs, **options):
     """Infer with arrays of any shape and datatype that have the size of the model's input."""
     return infer(client, model_name, fitted(client, model_name, inputs), outputs, **options)
 
 
-def fitted(client: Any, model_name: str, inputs: Any) -> dict[str, list[Any]]:
+def fitted(client, model_name, inputs):
     """Return inputs with the model's datatypes and shapes."""
     known = {tensor.name: tensor for tensor in model_config(client, model_name).input}
     return {name: [fitting(row, known.get(name)) for row in inputs[name]] for name in inputs}
 
 
-def fitting(row: Any, tensor: Any) -> Any:
+def fitting(row, tensor):
     """Return an array with the datatype and shape of the model's input."""
-    if tensor is None or tensor.data_type == model_config_pb2.TYPE_STRING:
+    if tensor is None:
         return row
+    if tensor.data_type == model_config_pb2.TYPE_STRING:  # tritonclient takes np.bytes_ for text
+        array = np.asarray(row, object)
+        texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
+        return np.array(texts, object).reshape(array.shape)
     name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
     array = np.ascontiguousarray(row).view(triton_to_np_dtype(name))
     if -1 in tensor.dims:
@@ -77,7 +66,7 @@ def fitting(row: Any, tensor: Any) -> Any:
     return array.reshape(tensor.dims) if array.size == np.prod(tensor.dims) else row
 
 
-def infer_classes(client: Any, model_name: str, inputs: Any, outputs: Any, **options: Any) -> Any:
+def infer_classes(client, model_name, inputs, outputs, **options):
     """Infer; an output with a number of classes gives (index, value, label) of each class."""
     results = infer(client, model_name, inputs, outputs, **options)
     for name, count in outputs.items():
@@ -86,20 +75,20 @@ def infer_classes(client: Any, model_name: str, inputs: Any, outputs: Any, **opt
     return results
 
 
-def class_of(text: bytes) -> tuple[int, float, str]:
+def class_of(text):
     """Return index, value and label of a class such as b"0.9:3:cat"."""
     value, index, label = [*text.decode().split(":", 2), ""][:3]
     return int(index), float(np.float32(value)), label
 
 
-def check_model(client: Any, model_name: str) -> None:
+def check_model(client, model_name):
     """Raise an error if the server does not have the model."""
     if not client.is_model_ready(model_name):
         text = f"no status available for unknown model '{model_name}'"
         raise InferenceServerException(text, "StatusCode.NOT_FOUND")
 
 
-def class_counts(outputs: Any) -> dict[str, Any]:
+def class_counts(outputs):
     """Return how many classes each output has: of (1,) and (2, k), as programs had it, 0 and k."""
     pairs = ((name, form if type(form) is tuple else (2, form)) for name, form in outputs.items())
     return {name: form[1] if len(form) == 2 else 0 for name, form in pairs}

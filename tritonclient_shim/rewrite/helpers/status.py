@@ -1,14 +1,11 @@
 """What a server reports about itself and about its models."""
 
-from __future__ import annotations
-
 import collections
 import enum
 import json
 import textwrap
 import time
 import types
-from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -33,20 +30,20 @@ class ModelReadyState(enum.IntEnum):
     __str__ = __repr__ = int.__repr__
 
 
-def as_dict(answer: Any) -> Any:
+def as_dict(answer):
     """Return what a client answered, over gRPC a message, as over HTTP."""
     if isinstance(answer, Message):
         return json_format.MessageToDict(answer, preserving_proto_field_name=True)
     return answer
 
 
-def index_rows(client: Any) -> Any:
+def index_rows(client):
     """Return the versions of the models in the server's repository, each as a dict."""
     answer = as_dict(client.get_model_repository_index())
     return answer if isinstance(answer, list) else answer["models"]
 
 
-def repository_index(client: Any) -> Any:
+def repository_index(client):
     """Return the models of the server's repository, by name, as the attribute `models`."""
     names = sorted({row["name"] for row in index_rows(client)})
     return types.SimpleNamespace(models=[types.SimpleNamespace(name=name) for name in names])
@@ -55,11 +52,11 @@ def repository_index(client: Any) -> Any:
 class Status(types.SimpleNamespace):
     """A part of a status, which prints as the message that it was."""
 
-    def __str__(self) -> str:
+    def __str__(self):
         return "".join(field_text(name, value) for name, value in vars(self).items())
 
 
-def field_text(name: str, value: Any) -> str:
+def field_text(name, value):
     """Return a field of a status as text."""
     if isinstance(value, dict):
         parts = (Status(key=key, value=value[key]) for key in sorted(value))
@@ -70,10 +67,10 @@ def field_text(name: str, value: Any) -> str:
     return f"{name}: {text}\n" if value or name == "key" else ""
 
 
-def server_status(client: Any, model_name: str = "") -> Any:
+def server_status(client, model_name=""):
     """Return the status of a server and of its models, or of one of them."""
     metadata = as_dict(client.get_server_metadata())
-    models: Any = collections.defaultdict(new_model)
+    models = collections.defaultdict(new_model)
     for row in index_rows(client):
         if row.get("state") and row.get("version") and (model_name or row["name"]) == row["name"]:
             models[row["name"]].version_status[int(row["version"])] = version_status(client, row)
@@ -86,17 +83,21 @@ def server_status(client: Any, model_name: str = "") -> Any:
                   model_status=models, ready_state=ServerReadyState.SERVER_READY)  # fmt: skip
 
 
-def new_model() -> Status:
+def config_status(client, model_name):
+    """Return the part of a status that has the configuration of a model."""
+    model = types.SimpleNamespace(config=model_config(client, model_name))
+    return types.SimpleNamespace(model_status={model_name: model})
+
+
+def new_model():
     """Return the status of a model without versions."""
-    versions: Any = collections.defaultdict(
-        lambda: Status(ready_state=ModelReadyState.MODEL_UNKNOWN)
-    )
+    versions = collections.defaultdict(lambda: Status(ready_state=ModelReadyState.MODEL_UNKNOWN))
     return Status(config=model_config_pb2.ModelConfig(), version_status=versions)
 
 
-def version_status(client: Any, row: Any) -> Status:
+def version_status(client, row):
     """Return the state of a model's version, and its counts if it is ready."""
-    counts: Any = {}
+    counts = {}
     if row["state"] == "READY":
         answer = client.get_inference_statistics(row["name"], row["version"])
         counts = as_dict(answer)["model_stats"][0]

@@ -1,11 +1,8 @@
 """Requests over the raw gRPC stub: messages as plain objects, sent as KServe's messages."""
 
-from __future__ import annotations
-
 import enum
 import types
 from concurrent.futures import Future
-from typing import Any, Callable, Iterable, Iterator
 
 import grpc
 import tritonclient.grpc as grpcclient
@@ -33,24 +30,24 @@ class RequestStatusCode(enum.IntEnum):
     ALREADY_EXISTS = 8
 
     @classmethod
-    def Name(cls, number: int) -> str:
+    def Name(cls, number):
         """Return the name of a code."""
         return cls(number).name
 
     @classmethod
-    def Value(cls, name: str) -> int:
+    def Value(cls, name):
         """Return the number of a code."""
         return int(cls[name])
 
 
-class Messages(list):  # type: ignore[type-arg]
+class Messages(list):
     """A list of messages, which can make one more."""
 
-    def __init__(self, make: Callable[..., Any]) -> None:
+    def __init__(self, make):
         super().__init__()
         self._make = make
 
-    def add(self, **fields: Any) -> Any:
+    def add(self, **fields):
         """Add a message with these fields."""
         self.append(self._make(**fields))
         return self[-1]
@@ -59,26 +56,26 @@ class Messages(list):  # type: ignore[type-arg]
 class RequestInput(types.SimpleNamespace):
     """An input of a request: its name, and its dimensions where the model has variable ones."""
 
-    def __init__(self, name: str = "", dims: Iterable[int] = (), batch_byte_size: int = 0) -> None:
+    def __init__(self, name="", dims=(), batch_byte_size=0):
         super().__init__(name=name, dims=list(dims), batch_byte_size=batch_byte_size)
 
 
 class RequestOutput(types.SimpleNamespace):
     """An output of a request: its name, and how many classes it has, or 0 for the array."""
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name=""):
         super().__init__(name=name, cls=types.SimpleNamespace(count=0))
 
 
 class InferRequest:
     """A request: the model, a header, and the bytes of each input."""
 
-    def __init__(self, model_name: str = "", model_version: int = -1) -> None:
+    def __init__(self, model_name="", model_version=-1):
         self.model_name, self.model_version = model_name, model_version
         self.meta_data = types.SimpleNamespace(
             batch_size=1, id=0, flags=0, correlation_id=0,
             input=Messages(RequestInput), output=Messages(RequestOutput))  # fmt: skip
-        self.raw_input: list[bytes] = []
+        self.raw_input = []
 
 
 class StatusRequest(types.SimpleNamespace):
@@ -96,28 +93,28 @@ class HealthRequest(types.SimpleNamespace):
 class ChannelClient:
     """What a client can be asked, on a channel of the program."""
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, channel):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
-    def get_model_config(self, name: str) -> Any:
+    def get_model_config(self, name):
         """Return the configuration of a model."""
         return self.stub.ModelConfig(service_pb2.ModelConfigRequest(name=name))
 
-    def get_server_metadata(self) -> Any:
+    def get_server_metadata(self):
         """Return name and version of the server."""
         return self.stub.ServerMetadata(service_pb2.ServerMetadataRequest())
 
-    def get_model_repository_index(self) -> Any:
+    def get_model_repository_index(self):
         """Return the models of the repository."""
         return self.stub.RepositoryIndex(service_pb2.RepositoryIndexRequest())
 
-    def get_inference_statistics(self, name: str, version: str) -> Any:
+    def get_inference_statistics(self, name, version):
         """Return the statistics of a version of a model."""
         return self.stub.ModelStatistics(
             service_pb2.ModelStatisticsRequest(name=name, version=version)
         )
 
-    def is_server_live(self) -> bool:
+    def is_server_live(self):
         """Return True if the server is live."""
         return bool(self.stub.ServerLive(service_pb2.ServerLiveRequest()).live)
 
@@ -125,11 +122,11 @@ class ChannelClient:
 class InferStub:
     """A stub with the calls `Status`, `Infer`, `Infer.future` and `StreamInfer`."""
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, channel):
         self._client = ChannelClient(channel)
         self.Infer = _InferCall(self._client)
 
-    def Status(self, request: Any, timeout: float | None = None) -> Any:
+    def Status(self, request, timeout=None):
         """Return the status that the server has, or an error, in `request_status`."""
         try:
             status = server_status(self._client, request.model_name)
@@ -137,7 +134,7 @@ class InferStub:
             return types.SimpleNamespace(request_status=_failed(error))
         return types.SimpleNamespace(request_status=_succeeded(), server_status=status)
 
-    def Health(self, request: Any, timeout: float | None = None) -> Any:
+    def Health(self, request, timeout=None):
         """Return whether the server is live, or ready."""
         stub = self._client.stub
         if request.mode == "ready":
@@ -146,11 +143,11 @@ class InferStub:
             health = stub.ServerLive(service_pb2.ServerLiveRequest(), timeout).live
         return types.SimpleNamespace(request_status=_succeeded(), health=health)
 
-    def StreamInfer(self, requests: Iterable[InferRequest]) -> Iterator[Any]:
+    def StreamInfer(self, requests):
         """Send the requests over one stream, and yield a response for each."""
-        sent: dict[str, Any] = {}
+        sent = {}
 
-        def messages() -> Iterator[Any]:
+        def messages():
             for number, request in enumerate(requests):
                 message = model_request(self._client, request)
                 message.id = str(number)
@@ -170,18 +167,18 @@ class InferStub:
 class _InferCall:
     """A call that can also return a future."""
 
-    def __init__(self, client: ChannelClient) -> None:
+    def __init__(self, client):
         self._client = client
 
-    def __call__(self, request: InferRequest, timeout: float | None = None) -> Any:
+    def __call__(self, request, timeout=None):
         return self.future(request, timeout).result()
 
-    def future(self, request: InferRequest, timeout: float | None = None) -> Future[Any]:
+    def future(self, request, timeout=None):
         """Send a request; the result of the future has an error in `request_status`."""
-        future: Future[Any] = Future()
+        future = Future()
         number = request.meta_data.id
 
-        def done(call: Any) -> None:
+        def done(call):
             try:
                 future.set_result(infer_response(message, number, call.result()))
             except grpc.RpcError as error:
@@ -198,7 +195,7 @@ class _InferCall:
         return future
 
 
-def model_request(client: ChannelClient, request: InferRequest) -> Any:
+def model_request(client, request):
     """Return the message of KServe for a request."""
     header, config = request.meta_data, model_config(client, request.model_name)
     version = str(request.model_version) if request.model_version > 0 else ""
@@ -226,7 +223,7 @@ def model_request(client: ChannelClient, request: InferRequest) -> Any:
     return message
 
 
-def infer_response(message: Any, number: int, response: Any) -> Any:
+def infer_response(message, number, response):
     """Return the response to a request: arrays as bytes, and classes in its header."""
     result = grpcclient.InferResult(response)
     raw, outputs = [], []
@@ -250,16 +247,16 @@ def infer_response(message: Any, number: int, response: Any) -> Any:
         request_status=_succeeded(), meta_data=header, raw_output=raw)  # fmt: skip
 
 
-def _classes(texts: Any) -> list[Any]:
+def _classes(texts):
     names = ("idx", "value", "label")
     return [types.SimpleNamespace(**dict(zip(names, class_of(text)))) for text in texts.flat]
 
 
-def _succeeded() -> Any:
+def _succeeded():
     return types.SimpleNamespace(code=1, msg="", server_id="triton", request_id=0)
 
 
-def _failed(error: Any) -> Any:
+def _failed(error):
     of_call = isinstance(error, grpc.RpcError)
     name = error.code().name if of_call else str(error.status()).rpartition(".")[2]
     text = error.details() if of_call else error.message()

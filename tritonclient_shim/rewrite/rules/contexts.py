@@ -107,8 +107,7 @@ def model_object(call: ast.Call, draft: Draft) -> Plan:
         protocol = ""
 
     def carry_out() -> None:
-        draft.need(class_name(draft))
-        draft.modules.update(PROTOCOLS)
+        draft.modules.update([protocol] if protocol else PROTOCOLS)
         place_class(call.func, draft)
         if protocol and isinstance(chosen, (ast.Name, ast.Attribute, ast.Call)):
             draft.replace(chosen, f'"{protocol}"')
@@ -128,7 +127,7 @@ def place_class(node: ast.AST, draft: Draft) -> None:
 
 def class_name(draft: Draft) -> str:
     """Return the class of the objects, with classes if outputs keep v1's forms."""
-    plain = draft.object_class == draft.called("InferModel")
+    plain = draft.object_class in map(draft.called, ("InferModel", "GrpcModel"))
     return "ClassModel" if plain and draft.keeps_shared_forms else draft.object_class
 
 

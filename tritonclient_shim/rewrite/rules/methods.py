@@ -7,6 +7,7 @@ attributes that the file keeps.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Callable
 
 from tritonclient_shim.rewrite.calls import call_arguments, owner
@@ -93,9 +94,7 @@ def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_stat()``: the number of requests, and the time that ``infer`` took."""
     assert carried is not None
     call_arguments((), call)
-    return Plan(
-        lambda: with_method(call, draft, "request_stat"), "client.request_stat()", UNMEASURED
-    )
+    return replace(of_owner(call, draft, "request_stat"), unsafe=UNMEASURED)
 
 
 def number(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:

@@ -10,12 +10,13 @@ import ast
 from dataclasses import dataclass
 from typing import Mapping
 
-from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
+from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 _Arguments = Mapping[str, ast.expr]
 _ASKING = frozenset(
@@ -29,7 +30,7 @@ _WITHOUT_MODEL = frozenset(
 )
 #: Class of objects → the ids that need it. A later class has the methods of all earlier classes.
 _CLASSES: Mapping[str, frozenset[str]] = {
-    "InferModel": frozenset(),
+    "InferModel": frozenset(("TS058", "TS102")),
     "ClassModel": frozenset(("TS063",)),
     "FullModel": frozenset(
         ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
@@ -100,8 +101,19 @@ class Carried:
 def object_class(draft: Draft) -> str:
     """Return the class of the objects that know their models."""
     ids = {site.id for site in draft.sites}
-    needed = [name for name, own in _CLASSES.items() if name == "InferModel" or own & ids]
-    return draft.called(needed[-1])
+    plain = "GrpcModel" if draft.options.unsafe and is_over_grpc(draft) else "InferModel"
+    return draft.called([plain, *(name for name, own in _CLASSES.items() if own & ids)][-1])
+
+
+def is_over_grpc(draft: Draft) -> bool:
+    """True if each context of a file speaks gRPC."""
+    calls = {call for group in draft.flows.groups for call in group.creations}
+    chosen = [arguments(("url", "protocol"), call).get("protocol") for call in calls]
+    try:
+        protocols = {protocol_of(node, draft) for node in chosen if node} or {draft.options.to}
+    except Refused:
+        return False
+    return protocols == {"grpc"}
 
 
 def carried(group: Group, draft: Draft) -> Carried:

@@ -17,6 +17,11 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 _LACKS = frozenset(
     ("infer_stats", "SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
 )
+#: Fields of a status, of its versions and of configurations that ``config_status`` lacks.
+_FIELDS = frozenset(
+    ("id", "version", "uptime_ns", "ready_state", "version_status", "platform")
+    + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
+)
 _ESCAPES = "it has what a v2 server tells, and code elsewhere may use more"
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
@@ -35,12 +40,33 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     elif name is not None:
         unsafe = "it tells of all models: the one of the context is only known where that is made"
 
+    is_short = model and not (group and group.escapes) and _reads_only_configs(draft)
+    helper = "config_status" if is_short else "server_status"
+
     def carry_out() -> None:
-        draft.need("server_status")
-        function = draft.called("server_status")
+        draft.need(helper)
+        function = draft.called(helper)
         draft.change(call, lambda old: f"{function}({draft.new(owner(call))}{model})")
 
-    return Plan(carry_out, "server_status(client)", unsafe)
+    return Plan(carry_out, f"{helper}(client)", unsafe)
+
+
+def _reads_only_configs(draft: Draft) -> bool:
+    """True if a file reads no part of a status but configurations."""
+    attributes = [node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Attribute)]
+    models = [node for node in attributes if node.attr == "model_status"]
+    parents = [draft.flows.parents[node] for node in models]
+    parts = [
+        node
+        for parent in parents
+        if isinstance(parent, ast.Subscript)
+        for node in draft.around_result(parent)
+    ]
+    return (
+        not any(node.attr in _FIELDS for node in attributes)
+        and all(isinstance(parent, (ast.Subscript, ast.Compare)) for parent in parents)
+        and all(getattr(node, "attr", "") == "config" for node in parts)
+    )
 
 
 def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
