@@ -46,13 +46,6 @@ python3 here is: $(python3 --version 2>&1 || true). On Debian and Ubuntu: apt-ge
 # any_python: print the path of an interpreter for tools of the scripts.
 any_python() { best_python 3.13 3.12 3.11 3.10 3.9 3.14; }
 
-# watched WHAT COMMAND…: run a command, and print a line at least every few seconds.
-watched() {
-    local python
-    python=$(any_python) || exit 1
-    (cd "$root" && exec "$python" -m testbed.progress "$@")
-}
-
 # make_venv FOLDER REQUIREMENTS…: make a virtual environment once, with exactly these requirements.
 # $venv_python names its interpreter, if set. The stamp is written last, so an interrupted
 # installation is made again.
@@ -64,8 +57,8 @@ make_venv() {
     [ -n "$python" ] || exit 1
     say "making $folder with $python: $*"
     rm -rf "$folder"
-    watched "making $folder" "$python" -m venv "$folder" || die "cannot make $folder"
-    watched "installing $*" "$folder/bin/python" -m pip install --disable-pip-version-check "$@" ||
+    "$python" -m venv "$folder" >&2 || die "cannot make $folder"
+    "$folder/bin/python" -m pip install --disable-pip-version-check "$@" >&2 ||
         die "pip could not install: $*"
     printf '%s\n' "$*" >"$folder/complete"
 }
@@ -86,5 +79,6 @@ make_tox() {
 
 # make_environment NAME OPTIONS…: install the requirements of an environment of tox, if missing.
 make_environment() {
-    watched "making the environment $1" "$tox" run --notest --skip-missing-interpreters false -e "$@"
+    say "making the environment $1"
+    "$tox" run --notest --skip-missing-interpreters false -e "$@" >&2
 }

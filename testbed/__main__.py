@@ -13,7 +13,6 @@ from testbed import (
     KServeServer,
     MissingPrerequisite,
     MLServer,
-    PyTritonServer,
     ServerFailed,
     TritonServer,
     environment,
@@ -25,7 +24,6 @@ from testbed.process import RunningServer
 # Kind of server → the function that installs it, and the function that starts it.
 SERVERS: dict[str, tuple[Callable[[], object], Callable[[], RunningServer]]] = {
     "triton": (environment.prepare, TritonServer.start),
-    "pytriton": (lambda: environment.prepare(complete=True), PyTritonServer.start),
     "mlserver": (lambda: open_environment.prepare(MLSERVER), MLServer.start),
     "kserve": (lambda: open_environment.prepare(KSERVE), KServeServer.start),
 }
@@ -37,12 +35,7 @@ def main() -> int:
     parser.add_argument(
         "--prepare", action="store_true", help="only make the server's environment, then exit"
     )
-    parser.add_argument(
-        "--server",
-        choices=tuple(SERVERS),
-        default="triton",
-        help="pytriton: functions bound with PyTriton; default: %(default)s",
-    )
+    parser.add_argument("--server", choices=tuple(SERVERS), default="triton")
     options = parser.parse_args()
     try:
         prepare, start = SERVERS[options.server]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 
 from testbed.made_once import (
@@ -16,10 +15,9 @@ from testbed.made_once import (
     virtual_environment,
 )
 from testbed.progress import MissingPrerequisite, say
-from testbed.pythons import PYTHONS, for_server, libpython_of
+from testbed.pythons import PYTHONS, for_server
 
 NUMPY = "numpy<2"  # numpy 2 breaks every output tensor
-LAYOUT = "2"  # raise it when the code below builds a folder that differs
 VARIABLE = "TESTBED_TRITON"
 
 
@@ -65,16 +63,13 @@ def chosen() -> Generation:
     return GENERATIONS[version]
 
 
-@dataclass(frozen=True)
 class Environment(VirtualEnvironment):
     """A finished environment of the Triton server."""
 
-    libpython_dir: str
-
     @property
     def _triton(self) -> Path:
-        (result,) = glob(str(Path(self.python).parents[1] / "lib/python3.*/site-packages/pytriton"))
-        return Path(result) / "tritonserver"
+        (result,) = self.folder.glob("lib/python3.*/site-packages/pytriton/tritonserver")
+        return result
 
     @property
     def server(self) -> str:
@@ -86,39 +81,28 @@ class Environment(VirtualEnvironment):
         """Return the folder for ``--backend-directory``."""
         return str(self._triton / "backends")
 
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables that name the server's Python and libpython."""
-        return {**super().variables(), "LD_LIBRARY_PATH": self.libpython_dir}
 
-
-def prepare(complete: bool = False) -> Environment:
+def prepare() -> Environment:
     """Return the server environment. Make it first if it is missing.
 
-    ``complete`` adds the dependencies of nvidia-pytriton, which ``Triton.bind`` needs. The plain
-    server needs none. A complete environment has the newest version. Raise MissingPrerequisite if
-    the environment cannot be made.
+    Raise MissingPrerequisite if it cannot be made.
     """
-    generation = NEWEST if complete else chosen()
-    prefix = "pytriton" if complete else "server"
-    name = folder_name(prefix, LAYOUT, generation.package, NUMPY)
-    return made_once(name, Environment, lambda folder: _make(folder, generation, complete))
+    generation = chosen()
+    name = folder_name("server", generation.package, NUMPY)
+    return Environment(made_once(name, lambda folder: _make(folder, generation)))
 
 
-def _make(folder: Path, generation: Generation, complete: bool) -> Environment:
+def _make(folder: Path, generation: Generation) -> None:
     interpreter = for_server(generation.pythons)
     say(f"making the server environment in {folder} with {interpreter.path}")
-    python = virtual_environment(interpreter.path, folder)
-    library = libpython_of(interpreter, folder / "libpython")
+    virtual_environment(interpreter.path, folder)
+    (folder / "library").symlink_to(str(interpreter.libpython_dir))
     what = f"the genuine Triton server {generation.triton} ({generation.package})"
-    say(f"downloading {what}, {'about 120 MB' if complete else 'about 75 MB'}, once")
-    options = () if complete else ("--no-deps",)
-    pip_install(python, "the download", *options, generation.package, NUMPY)
-    environment = Environment(str(python), library)
-    _add_stub(environment, interpreter.version, generation)
-    if complete:
-        _add_shm_prefix(environment)
+    say(f"downloading {what}, about 75 MB, once")
+    # the server needs none of the package's dependencies
+    pip_install(folder, "the download", "--no-deps", generation.package, NUMPY)
+    _add_stub(Environment(folder), interpreter.version, generation)
     say("the server environment is ready")
-    return environment
 
 
 def _add_stub(environment: Environment, version: str, generation: Generation) -> None:
@@ -130,11 +114,3 @@ def _add_stub(environment: Environment, version: str, generation: Generation) ->
     if not stub.exists():
         raise MissingPrerequisite(f"{generation.package} has no Python {version} stub at {stub}")
     shutil.copy(stub, Path(environment.backends) / "python" / name)
-
-
-def _add_shm_prefix(environment: Environment) -> None:
-    """Make every Python of the environment import ``_shm_prefix``, also with ``-I``."""
-    packages = Path(environment.server).parents[3]
-    source = Path(__file__).with_name("_shm_prefix.py")
-    shutil.copy(source, packages / "_testbed_shm_prefix.py")
-    (packages / "_testbed_shm_prefix.pth").write_text("import _testbed_shm_prefix\n", "utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from pathlib import Path
 from typing import Sequence
 
@@ -50,17 +49,16 @@ class TritonServer(RunningServer):
 
         def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
             place = repository or _standard_repository(folder, models, explicit)
-            prefix = f"triton_python_backend_shm_region_{uuid.uuid4().hex}_"
             command = [
                 prepared.server,
                 f"--backend-directory={prepared.backends}",
-                f"--backend-config=python,shm-region-prefix-name={prefix}",
+                f"--backend-config=python,shm-region-prefix-name={os.path.basename(folder)}_",
                 *on_loopback(http_port, grpc_port),
                 "--disable-auto-complete-config",  # completing starts every model's process twice
                 f"--model-repository={os.fspath(place)}",
                 *options,
             ]
-            return Launch(command, prepared.variables(), prefix, _STARTED)
+            return Launch(command, prepared.variables(), _STARTED)
 
         return cls(launch, ports)
 

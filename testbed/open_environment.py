@@ -8,8 +8,9 @@ from pathlib import Path
 
 from testbed.made_once import (
     VirtualEnvironment,
-    finished,
+    cache_folder,
     folder_name,
+    is_complete,
     made_once,
     pip_install,
     virtual_environment,
@@ -19,7 +20,6 @@ from testbed.pythons import choose_of
 
 WANTED = "TESTBED_OPEN_SERVERS"  # "1": install missing servers, else use only installed servers
 MODELS = Path(__file__).with_name("open_models")
-LAYOUT = "1"  # raise it when the code below builds or trains a folder that differs
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Recipe:
     @property
     def folder(self) -> str:
         """Return the name of the environment's folder in the cache."""
-        return folder_name(self.name, LAYOUT, *self.requirements, *self.plain)
+        return folder_name(self.name, *self.requirements, *self.plain)
 
 
 # The runtime of XGBoost requires the package with all GPU libraries, 700 MB more on the disk.
@@ -63,17 +63,17 @@ def prepare(recipe: Recipe) -> VirtualEnvironment:
 
     Raise MissingPrerequisite if that fails.
     """
-    return made_once(recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder))
+    return VirtualEnvironment(made_once(recipe.folder, lambda folder: _make(recipe, folder)))
 
 
 def trained(recipe: Recipe) -> Path:
     """Return the folder of the models that were trained when the environment was made."""
-    return Path(prepare(recipe).python).parents[1] / "trained"
+    return prepare(recipe).folder / "trained"
 
 
 def reason_to_skip(recipe: Recipe) -> str:
     """Return why tests skip this server, with the command that installs it; "" if they use it."""
-    present = finished(recipe.folder, VirtualEnvironment) is not None
+    present = is_complete(cache_folder() / recipe.folder)
     if os.environ.get(WANTED) == "1" or present:
         return ""
     return (
@@ -82,18 +82,17 @@ def reason_to_skip(recipe: Recipe) -> str:
     )
 
 
-def _make(recipe: Recipe, folder: Path) -> VirtualEnvironment:
+def _make(recipe: Recipe, folder: Path) -> None:
     interpreter = choose_of(recipe.pythons)
     if interpreter is None:
         raise MissingPrerequisite(f"{recipe.name} needs Python {' or '.join(recipe.pythons)}")
     say(f"making the environment of {recipe.name} in {folder} with {interpreter.path}")
-    python = virtual_environment(interpreter.path, folder)
+    virtual_environment(interpreter.path, folder)
     say(f"downloading {' '.join(recipe.requirements)}, {recipe.size}, once")
-    pip_install(python, f"the download of {recipe.name}", *recipe.requirements)
+    pip_install(folder, f"the download of {recipe.name}", *recipe.requirements)
     if recipe.plain:
-        pip_install(python, f"the download of {recipe.name}", "--no-deps", *recipe.plain)
+        pip_install(folder, f"the download of {recipe.name}", "--no-deps", *recipe.plain)
     if recipe.trains:
-        program = str(MODELS / "train.py")
-        run([str(python), "-I", program, str(folder / "trained")], "the training of small models")
+        program = [VirtualEnvironment(folder).python, "-I", str(MODELS / "train.py")]
+        run([*program, str(folder / "trained")], "the training of small models")
     say(f"the environment of {recipe.name} is ready")
-    return VirtualEnvironment(str(python))

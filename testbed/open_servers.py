@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 
 from testbed import open_environment
 from testbed.open_environment import KSERVE, MLSERVER, MODELS, Recipe
@@ -22,7 +22,9 @@ class MLServer(RunningServer):
 
         def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
             ports = [str(port) for port in (http_port, grpc_port, free_ports()[0])]
-            return _launch(MLSERVER, "mlserver_app.py", f"{folder}/models", str(trained), *ports)
+            return _launch(
+                folder, MLSERVER, "mlserver_app.py", f"{folder}/models", str(trained), *ports
+            )
 
         return cls(launch)
 
@@ -38,20 +40,19 @@ class KServeServer(RunningServer):
         """
 
         def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
-            return _launch(KSERVE, "kserve_app.py", str(http_port), str(grpc_port))
+            return _launch(folder, KSERVE, "kserve_app.py", str(http_port), str(grpc_port))
 
         return cls(launch)
 
 
-def _launch(recipe: Recipe, program: str, *arguments: str) -> Launch:
+def _launch(folder: str, recipe: Recipe, program: str, *arguments: str) -> Launch:
     prepared = open_environment.prepare(recipe)
-    semaphores = f"tb{uuid.uuid4().hex}"
     own = {
         "PYTHONPATH": str(MODELS),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        "TESTBED_SEMAPHORES": f"/{semaphores}",  # read by mlserver_app.py
+        "TESTBED_SEMAPHORES": f"/{os.path.basename(folder)}",  # read by mlserver_app.py
     }
     kept = {n: v for n, v in prepared.variables().items() if not n.startswith("MLSERVER_")}
     command = [prepared.python, str(MODELS / program), *arguments]
-    return Launch(command, {**kept, **own}, f"sem.{semaphores}")
+    return Launch(command, {**kept, **own})

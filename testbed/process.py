@@ -1,24 +1,37 @@
-"""A server process on loopback ports that ends with the process that started it."""
+"""A server process on loopback ports that ends with the process that started it.
+
+The names of its folder and of its objects in /dev/shm have the pid of that process. So what
+a killed process has left is removed at a later start.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import glob
 import http.client
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Callable, Mapping, NamedTuple, Sequence, TypeVar
 
 ATTEMPTS = 5  # for example, another process can take a free port before the server binds it
 START_TIMEOUT = 180.0  # seconds
-STOP_TIMEOUT = 30.0  # seconds; the supervisor needs less
-_SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
+FOLDER = "TESTBED_FOLDER"  # the variable of a server's processes that names its folder
+GRACE = 10.0  # seconds that a stopped server has; it should exit within 2
+# The program that becomes the server. PR_SET_PDEATHSIG ends the server with its parent.
+_DIES_WITH_PARENT = (
+    "import ctypes, os, signal, sys\n"
+    "ctypes.CDLL(None).prctl(1, signal.SIGKILL)\n"
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+_BACKEND_FOLDERS = "/tmp/python_env_*"  # a killed Python backend leaves an empty one
 _NO_SHARED_MEMORY = "Unable to initialize shared memory key"
 _PASSING = (
     "Address already in use",
@@ -44,16 +57,16 @@ class Launch(NamedTuple):
 
     command: Sequence[str]
     variables: Mapping[str, str]
-    shm_prefixes: str  # of its objects in /dev/shm, comma-separated; {pid} is the server's
     marks: Sequence[str] = ()  # texts in the log of a ready server
 
 
 class RunningServer:
-    """A ready server under a supervisor. The end of the ``with`` block kills it.
+    """A ready server. The end of the ``with`` block kills it, because a stop could take 10 s.
 
-    A stop could take 10 s. ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``.
+    ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``, ``pid`` is the server's.
     ``launch(folder, http_port, grpc_port)`` returns a Launch. The folder is removed when the
-    server ends. ``ports`` are the ports for HTTP and gRPC, by default free ports.
+    server is stopped or killed, and objects in /dev/shm with the folder's name too. ``ports`` are
+    the ports for HTTP and gRPC, by default free ports.
     """
 
     def __init__(
@@ -70,36 +83,34 @@ class RunningServer:
         return self._start_once(*(ports or free_ports()))
 
     def _start_once(self, http_port: int, grpc_port: int) -> None:
+        _remove_leftovers()
         self.http, self.grpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{grpc_port}"
-        folder = tempfile.mkdtemp(prefix="testbed-", dir=_temporary_folder())
+        self._folder = tempfile.mkdtemp(prefix=f"testbed-{os.getpid()}-", dir=_temporary_folder())
+        self._owner = os.getpid()
+        self._backend_folders = set(glob.glob(_BACKEND_FOLDERS))
+        self.log_path = os.path.join(self._folder, "server.log")
         try:
-            launch = self._launch(folder, http_port, grpc_port)
-            self._supervise(folder, launch)
+            launch = self._launch(self._folder, http_port, grpc_port)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(self._folder)
             raise
+        with open(self.log_path, "ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _DIES_WITH_PARENT, *launch.command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**launch.variables, FOLDER: self._folder},
+                start_new_session=True,  # Ctrl-C reaches this process, which kills the server
+            )
+        self._log = open(self.log_path, "rb")  # noqa: SIM115  (stays readable when removed)
+        self.pid = self._process.pid
+        atexit.register(self.kill)
         try:
             self._wait_until_ready(launch.marks)
         except BaseException:
             self.kill()
             raise
-
-    def _supervise(self, folder: str, launch: Launch) -> None:
-        self.log_path = os.path.join(folder, "server.log")  # removed when the server ends
-        self._log = open(self.log_path, "w+b")  # noqa: SIM115  (stays readable when removed)
-        self._owner = os.getpid()
-        supervisor = [sys.executable, "-I", "-S", _SUPERVISOR, folder, launch.shm_prefixes]
-        self._supervisor = subprocess.Popen(
-            [*supervisor, *launch.command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=dict(launch.variables),
-            start_new_session=True,  # Ctrl-C reaches this process, which stops the server
-        )
-        atexit.register(self.kill)
-        assert self._supervisor.stdout is not None
-        with self._supervisor.stdout as output:
-            self.pid = int(output.readline() or 0)  # of the server itself
 
     @property
     def log(self) -> str:
@@ -109,14 +120,16 @@ class RunningServer:
 
     @property
     def running(self) -> bool:
-        """True if the server runs, or the supervisor is still removing its files."""
-        return self._supervisor.poll() is None
+        """True if the server runs. If it has ended, remove what it has left."""
+        if self._process.poll() is None:
+            return True
+        self.kill()
+        return False
 
     @property
     def ended_by(self) -> int:
         """Return the signal that ended the server, or 0 if it runs or has exited."""
-        status = self._supervisor.poll() or 0
-        return 256 - status if status > 128 else 0
+        return max(0, -(self._process.poll() or 0))
 
     def url(self, protocol: int | str) -> str:
         """Return the address for 0 or "http", 1 or "grpc", or a ProtocolType."""
@@ -133,27 +146,28 @@ class RunningServer:
 
     def stop(self) -> None:
         """Let the server exit and remove all its files. Do nothing if it has ended."""
-        self._end(b".")
+        if os.getpid() == self._owner and self.running:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
+        self.kill()
 
     def kill(self) -> None:
         """End the server at once, as a crash would, and remove all its files."""
-        self._end(b"k")
+        if os.getpid() != self._owner or not os.path.exists(self._folder):
+            return  # a forked child inherits this object and its atexit entry, not the server
+        atexit.unregister(self.kill)
+        _remove(self._folder)
+        self._process.wait()
+        for place in {*glob.glob(_BACKEND_FOLDERS)} - self._backend_folders:
+            with contextlib.suppress(OSError):  # in use by another server, or gone
+                os.rmdir(place)
 
     def __enter__(self: Running) -> Running:
         return self
 
     def __exit__(self, *unused: object) -> None:
         self.kill()
-
-    def _end(self, order: bytes) -> None:
-        if os.getpid() != self._owner:
-            return  # a forked child inherits this object and its atexit entry, not the server
-        atexit.unregister(self.kill)
-        assert self._supervisor.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # the server has ended
-            self._supervisor.stdin.write(order)  # a forked child may keep the pipe open
-            self._supervisor.stdin.close()
-        self._supervisor.wait(STOP_TIMEOUT)
 
     def _wait_until_ready(self, marks: Sequence[str]) -> None:
         deadline = time.monotonic() + START_TIMEOUT
@@ -174,6 +188,38 @@ class RunningServer:
             return False
         finally:
             connection.close()
+
+
+def _remove(folder: str) -> None:
+    """Kill the processes of a server, and remove its folder and its objects in shared memory."""
+    deadline = time.monotonic() + 5
+    while (processes := _processes_of(folder)) and time.monotonic() < deadline:
+        for pid in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    for path in glob.glob(f"/dev/shm/*{os.path.basename(folder)}*"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _processes_of(folder: str) -> list[int]:
+    """Return the processes of a server, which all inherit the variable FOLDER."""
+    result = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        with contextlib.suppress(OSError), open(path, "rb") as variables:
+            if f"{FOLDER}={folder}".encode() in variables.read().split(b"\0"):
+                result.append(int(path.split("/")[2]))
+    return result
+
+
+def _remove_leftovers() -> None:
+    """Remove what servers have left whose owner was killed."""
+    for folder in glob.glob(f"{_temporary_folder()}/testbed-*-*"):
+        owner = re.search(r"testbed-(\d+)-", folder)
+        if owner and not os.path.exists(f"/proc/{owner[1]}"):
+            _remove(folder)
 
 
 def _temporary_folder() -> str:

@@ -49,16 +49,12 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python of this machine. ``libpython_dir`` is the folder of its shared library, or None.
-
-    ``from_packages`` is true if the system's package manager installed it, and so has the library.
-    """
+    """A Python of this machine. ``libpython_dir`` is the folder of its shared library, or None."""
 
     path: str
     version: str
     libpython_dir: str | None
-    from_packages: bool = True
-    has_venv: bool = True
+    has_venv: bool
 
 
 @functools.lru_cache(maxsize=None)
@@ -92,7 +88,7 @@ def describe(path: str) -> Interpreter | None:
     library = f"libpython{version}.so.1.0"
     place = next((folder for folder in folders if os.path.exists(f"{folder}/{library}")), None)
     own_path = os.path.realpath(facts["path"])
-    return Interpreter(own_path, version, place, facts["prefix"] == "/usr", bool(facts["has_venv"]))
+    return Interpreter(own_path, version, place, bool(facts["has_venv"]))
 
 
 def choose_of(versions: Sequence[str]) -> Interpreter | None:
@@ -110,10 +106,7 @@ def for_server(versions: Sequence[str] = PYTHONS) -> Interpreter:
     lacks = {python: _lack(python, versions) for python in interpreters()}
     usable = [python for python, lack in lacks.items() if not lack]
     if usable:
-        return min(
-            usable,
-            key=lambda python: (python.libpython_dir is None, versions.index(python.version)),
-        )
+        return min(usable, key=lambda python: versions.index(python.version))
     present = [f"{python.path}, Python {python.version}: {lack}" for python, lack in lacks.items()]
     reason = f"The server's models need Python {' or '.join(versions)} with venv and its shared "
     reason += "library. Present:\n    " + "\n    ".join(present or ["none"])
@@ -128,15 +121,15 @@ def for_server(versions: Sequence[str] = PYTHONS) -> Interpreter:
 
 def _lack(python: Interpreter, versions: Sequence[str]) -> str:
     """Return why the server cannot use an interpreter, or "" if it can."""
-    has_package = _has_apt() and python.from_packages
     if python.version not in versions:
         return "another version"
+    package = f"python{python.version}"
+    install = f"; apt-get install {package}-venv lib{package}" if _has_apt() else ""
     if not python.has_venv:
-        remedy = f"; apt-get install python{python.version}-venv" if has_package else ""
-        return f"cannot make virtual environments, without venv or ensurepip{remedy}"
-    if python.libpython_dir or has_package:
-        return ""
-    return f"has no shared library libpython{python.version}.so.1.0"
+        return f"cannot make virtual environments, without venv or ensurepip{install}"
+    if not python.libpython_dir:
+        return f"has no shared library lib{package}.so.1.0{install}"
+    return ""
 
 
 def _has_apt() -> bool:
@@ -155,22 +148,6 @@ def _check_platform() -> None:
         )
 
 
-def libpython_of(python: Interpreter, folder: Path) -> str:
-    """Return the folder of an interpreter's shared library. Unpack its package if it is missing."""
-    if python.libpython_dir:
-        return python.libpython_dir
-    package = f"libpython{python.version}"
-    say(f"{python.path} has no shared library; fetching the package {package}")
-    unpack([package], folder)
-    libraries = glob(str(folder / "usr" / "lib" / "*" / f"{package}.so.1.0"))
-    if not libraries:
-        raise MissingPrerequisite(f"{python.path} needs its library: apt-get install {package}")
-    return os.path.dirname(libraries[0])
-
-
-# ---------------------------------------------------------------- Debian packages without root
-
-
 def _is_debian() -> bool:
     release = Path("/etc/os-release")
     return release.exists() and "ID=debian" in release.read_text("utf-8").splitlines()
@@ -186,7 +163,7 @@ def _fetch_from_debian() -> Interpreter:
     partial = folder.with_name(f"{folder.name}.partial")
     for old in (partial, folder):
         shutil.rmtree(old, ignore_errors=True)
-    unpack(PACKAGES, partial, SUITE)
+    _unpack(PACKAGES, partial)
     wheels = "/usr/share/python-wheels/"  # where Debian's ensurepip looks for pip
     for path in glob(str(partial / "usr/lib" / f"python{FETCHED}" / "_sysconfigdata_*.py")):
         text = Path(path).read_text(encoding="utf-8")
@@ -198,42 +175,33 @@ def _fetch_from_debian() -> Interpreter:
     return python
 
 
-def unpack(packages: Sequence[str], folder: Path, suite: str | None = None) -> None:
-    """Unpack Debian packages under ``folder``. Raise MissingPrerequisite if that fails.
+def _unpack(packages: Sequence[str], folder: Path) -> None:
+    """Unpack packages of SUITE under ``folder``. Raise MissingPrerequisite if that fails.
 
-    ``suite`` names a release of Debian, by default the release of this system. apt keeps its
-    lists and downloads under ``folder``. So it needs neither root nor the system's package state.
+    apt keeps its lists and downloads under ``folder``. So it needs neither root nor the system's
+    package state.
     """
     work = folder / "apt"
-    try:
-        options = _own_state(work, suite)
-        run(["apt-get", *options, "-q", "update"], "apt-get update")
-        here = f"cd '{work}' && exec apt-get \"$@\""
-        download = ["sh", "-c", here, "sh", *options, "-q", "download", *packages]
-        run(download, f"download of {' '.join(packages)}")
-        for archive in sorted(glob(str(work / "*.deb"))):
-            run(["dpkg", "-x", archive, str(folder)], f"unpacking {Path(archive).name}")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _own_state(work: Path, suite: str | None) -> list[str]:
     for name in ("state/lists/partial", "cache/archives/partial"):
         (work / name).mkdir(parents=True, exist_ok=True)
-    options = [f"Dir::State={work}/state", f"Dir::Cache={work}/cache"]
-    options += ["Acquire::Languages=none"]  # no translations of package descriptions
-    # apt downloads as the user _apt, who cannot write into this folder
-    options += ["APT::Sandbox::User=root", f"Dir::State::status={work}/state/status"]
-    if suite is None:
-        shutil.copy("/var/lib/dpkg/status", work / "state" / "status")
-    else:
-        (work / "state" / "status").touch()  # apt would prefer an installed version
-        (work / "sources.list").write_text(_source(suite), encoding="utf-8")
-        options += [f"Dir::Etc::sourcelist={work}/sources.list", "Dir::Etc::sourceparts=/dev/null"]
-    return [part for option in options for part in ("-o", option)]
+    (work / "state" / "status").touch()  # apt would prefer an installed version
+    (work / "sources.list").write_text(_source(), encoding="utf-8")
+    settings = [
+        *(f"Dir::State={work}/state", f"Dir::Cache={work}/cache"),
+        *(f"Dir::State::status={work}/state/status", f"Dir::Etc::sourcelist={work}/sources.list"),
+        *("Dir::Etc::sourceparts=/dev/null", "Acquire::Languages=none"),
+        "APT::Sandbox::User=root",  # apt's own user _apt cannot write into this folder
+    ]
+    options = [part for setting in settings for part in ("-o", setting)]
+    run(["apt-get", *options, "-q", "update"], "apt-get update")
+    download = ["sh", "-c", f"cd '{work}' && exec apt-get \"$@\"", "sh", *options, "-q", "download"]
+    run([*download, *packages], f"download of {' '.join(packages)}")
+    for archive in sorted(glob(str(work / "*.deb"))):
+        run(["dpkg", "-x", archive, str(folder)], f"unpacking {Path(archive).name}")
+    shutil.rmtree(work)
 
 
-def _source(suite: str) -> str:
+def _source() -> str:
     """Return a line of sources.list for the mirror that this system uses."""
     keys = next((f"{_KEYS}{end}" for end in (".pgp", ".gpg") if os.path.exists(_KEYS + end)), None)
     signed = f"[signed-by={keys}] " if keys else ""
@@ -242,4 +210,4 @@ def _source(suite: str) -> str:
     mirrors = [site for site in answer.split() if "security" not in site]
     if not mirrors:
         raise MissingPrerequisite("apt has no mirror: /etc/apt/sources.list names none")
-    return f"deb {signed}{mirrors[0]} {suite} main\n"
+    return f"deb {signed}{mirrors[0]} {SUITE} main\n"

@@ -6,11 +6,10 @@ Every model is a row: its behaviour in ``model.py``, and its configuration. By d
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterable, Mapping, Sequence
-
-from testbed.pbtxt import Name, render
+from typing import Any, Dict, Iterable, Iterator, Mapping, Sequence
 
 Config = Dict[str, Any]
 SOURCE = Path(__file__).with_name("model.py")
@@ -21,6 +20,10 @@ DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
     *("fp16", "fp32", "fp64", "string", "bf16"),
 )
+
+
+class Name(str):
+    """The name of an enum value, which protobuf's text format has without quotes."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +115,12 @@ def _ensemble(inputs: list[Config], outputs: list[Config], *steps: Config) -> Mo
 
 
 def _step(model: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Config:
-    called = {"model_name": model, "model_version": -1}
-    return {**called, "input_map": dict(inputs), "output_map": dict(outputs)}
-
-
-def _instances(model: Model, count: int) -> Model:
-    group = {"instance_group": [{"count": count, "kind": Name("KIND_CPU")}]}
-    return Model(model.behaviour, {**model.config, **group}, model.labels, model.versions)
+    maps = {"input_map": inputs, "output_map": outputs}
+    entries = {
+        name: [{"key": key, "value": value} for key, value in names.items()]
+        for name, names in maps.items()
+    }
+    return {"model_name": model, "model_version": -1, **entries}
 
 
 def _with(model: Model, versions: tuple[int, ...] = (1,), **more: Any) -> Model:
@@ -164,7 +166,10 @@ MODELS: dict[str, Model] = {
     "sequence_sum": _sequence(_DIRECT),
     "sequence_oldest": _sequence(_OLDEST),
     "sequence_labels": _sequence(_DIRECT, "fp32", 10, labels=10),
-    "slow": _instances(_identity(*_ONE, batch=0, behaviour="slow"), 4),
+    "slow": _with(
+        _identity(*_ONE, batch=0, behaviour="slow"),
+        instance_group=[{"count": 4, "kind": Name("KIND_CPU")}],
+    ),
     "failing": _identity(*_ONE, behaviour="failing"),
     "multi_version": _with(
         _identity(*_ONE, behaviour="version"), versions=(1, 2, 3), version_policy={"all": {}}
@@ -223,6 +228,20 @@ def _write_model(folder: Path, name: str, model: Model) -> None:
         if model.behaviour is not None:
             text = SOURCE.read_text("utf-8").replace('= "identity"', f'= "{model.behaviour}"', 1)
             (folder / str(version) / "model.py").write_text(text, "utf-8")
-    (folder / "config.pbtxt").write_text(render({"name": name, **model.config}), "utf-8")
+    config = "\n".join(_fields({"name": name, **model.config}))
+    (folder / "config.pbtxt").write_text(f"{config}\n", "utf-8")
     if model.labels:
         (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in model.labels), "utf-8")
+
+
+def _fields(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields of a configuration in protobuf's text format."""
+    for field, value in message.items():
+        for item in value if isinstance(value, list) else [value]:
+            yield f"{field}: {_text(item)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(_fields(value)) + "}"
+    return value if isinstance(value, Name) else json.dumps(value)

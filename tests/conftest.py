@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
+from testbed import KServeServer, MLServer, TritonServer
 from tests import left_behind, lost_server
 from tests.lost_server import watched
 from tritonclient_shim import settings
@@ -40,7 +40,7 @@ def _left_out(*_arguments: Any, **_options: Any) -> Any:
 
 # scripts/test sets it where no server can run; then tests that start a server are skipped.
 if os.environ.get("TESTBED_WITHOUT_SERVER"):
-    for kind in (TritonServer, PyTritonServer, MLServer, KServeServer):
+    for kind in (TritonServer, MLServer, KServeServer):
         setattr(kind, "start", staticmethod(_left_out))  # noqa: B010  (mypy: a method)
 
 
@@ -94,13 +94,6 @@ def protocol(request: pytest.FixtureRequest) -> int:
 def url(triton: TritonServer, protocol: int) -> str:
     """Return the address of the session's server for the protocol."""
     return triton.url(protocol)
-
-
-@pytest.fixture(scope="session")
-def pytriton() -> Iterator[PyTritonServer]:
-    """Start a server of PyTriton; see ``testbed/_pytriton_functions.py`` for its functions."""
-    with PyTritonServer.start() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def behind_envoy(
 ) -> Iterator[Front]:
     """Start an Envoy with ``deploy/envoy.yaml``, and two threads for its work."""
     try:
-        program = envoy().program
+        program = envoy()
     except MissingPrerequisite as reason:
         pytest.skip(str(reason))
     text, front = configuration("envoy.yaml", pair, limit, client_time)

@@ -13,7 +13,6 @@ import platform
 import shutil
 import subprocess
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +36,14 @@ REQUIREMENTS = (
 )
 OPENSSL = "psycopg2-binary==2.9.5"  # its wheel for Python 3.11 bundles OpenSSL 1.1
 PYTHONS = ("3.8", "3.7", "3.11", "3.6")  # these run the client; in order of preference
-LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
 class NoOracle(RuntimeError):
     """The genuine client cannot run on this machine; the text says why."""
 
 
-@dataclass(frozen=True)
 class OracleEnvironment(VirtualEnvironment):
     """A finished environment of the genuine client; ours is not on its import path."""
-
-    openssl: str
-
-    def variables(self) -> dict[str, str]:
-        """Return the process environment for :attr:`python`."""
-        return {**super().variables(), "LD_LIBRARY_PATH": self.openssl}
 
     def run(
         self, script: str | Path, *arguments: str, timeout: float = 120, **options: Any
@@ -75,8 +66,8 @@ class OracleEnvironment(VirtualEnvironment):
 def prepare() -> OracleEnvironment:
     """Return the environment, made now if it is missing. Raise NoOracle if it cannot be made."""
     interpreter = _choose()
-    name = folder_name("oracle", LAYOUT, OPENSSL, interpreter.version, *REQUIREMENTS)
-    return made_once(name, OracleEnvironment, lambda folder: _make(folder, interpreter))
+    name = folder_name("oracle", OPENSSL, interpreter.version, *REQUIREMENTS)
+    return OracleEnvironment(made_once(name, lambda folder: _make(folder, interpreter)))
 
 
 def _choose() -> Interpreter:
@@ -92,13 +83,12 @@ def _choose() -> Interpreter:
     return chosen
 
 
-def _make(folder: Path, interpreter: Interpreter) -> OracleEnvironment:
+def _make(folder: Path, interpreter: Interpreter) -> None:
     say(f"making the genuine client's environment in {folder} with {interpreter.path}")
-    python = virtual_environment(interpreter.path, folder)
-    pip_install(python, "the genuine client", "--prefer-binary", *REQUIREMENTS)
-    _add_openssl(python, folder)
+    virtual_environment(interpreter.path, folder)
+    pip_install(folder, "the genuine client", "--prefer-binary", *REQUIREMENTS)
+    _add_openssl(folder)
     _add_protobuf_bytes(folder)
-    return OracleEnvironment(str(python), str(folder / "openssl"))
 
 
 def _add_protobuf_bytes(folder: Path) -> None:
@@ -108,13 +98,14 @@ def _add_protobuf_bytes(folder: Path) -> None:
     (packages / "oracle_protobuf.pth").write_text("import oracle_protobuf\n", "utf-8")
 
 
-def _add_openssl(python: Path, folder: Path) -> None:
+def _add_openssl(folder: Path) -> None:
     """Copy libssl and libcrypto from the wheel, with links named as the client loads them."""
-    target = folder / "openssl"
+    target = folder / "library"
     target.mkdir()
     place = ["--platform", "manylinux2014_x86_64", "--python-version", "311"]
     kind = ["--implementation", "cp", "--abi", "cp311", "--only-binary", ":all:", "--no-deps"]
-    pip = [str(python), "-I", "-m", "pip", "download", "--disable-pip-version-check", "--no-input"]
+    python = VirtualEnvironment(folder).python
+    pip = [python, "-I", "-m", "pip", "download", "--disable-pip-version-check", "--no-input"]
     run([*pip, "-d", str(target), *place, *kind, OPENSSL], "OpenSSL 1.1")
     (wheel,) = target.glob("*.whl")
     with zipfile.ZipFile(wheel) as files:

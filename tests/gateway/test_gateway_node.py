@@ -14,7 +14,7 @@ from google.protobuf import text_format
 
 import tritonclient_shim
 from testbed import TritonServer
-from testbed.foreign_programs import NodePackages, node_packages
+from testbed.foreign_programs import node_packages
 from testbed.progress import MissingPrerequisite
 from tests.gateway.gateway_process import Gateway
 from tests.gateway.grpc_requests import A, B
@@ -31,7 +31,7 @@ DEADLINE_EXCEEDED, CANCELLED, UNIMPLEMENTED, INTERNAL = 4, 1, 12, 13
 
 
 @pytest.fixture(scope="module")
-def packages() -> NodePackages:
+def packages() -> str:
     """Return gRPC for Node.js, installed now if it is missing."""
     try:
         return node_packages()
@@ -48,9 +48,7 @@ def own_gateway(behind: TritonServer) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-def seen(
-    packages: NodePackages, own_gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
-) -> Any:
+def seen(packages: str, own_gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return the results of one run of the client."""
     protos = tmp_path_factory.mktemp("protos")
     (protos / "tensorrtserver").mkdir()
@@ -61,7 +59,7 @@ def seen(
     addresses = own_gateway.grpc, own_gateway.http
     done = subprocess.run(
         ["node", str(CLIENT), *addresses, str(protos), f"/node-test-{os.getpid()}"],
-        env={**os.environ, "NODE_PATH": packages.modules},
+        env={**os.environ, "NODE_PATH": packages},
         capture_output=True,
         text=True,
         timeout=300,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import uuid
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Iterator
@@ -36,7 +35,7 @@ def start_failed_server() -> FailedServer:
             *on_loopback(http_port, grpc_port),
             "--id=inference:0",
         ]
-        return Launch(command, prepared.variables(), f"failed_{uuid.uuid4().hex}_", _SERVING)
+        return Launch(command, prepared.variables(), _SERVING)
 
     return FailedServer(launch)
 

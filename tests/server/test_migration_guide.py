@@ -16,7 +16,16 @@ import pytest
 
 import tritonclient_shim
 from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
-from testbed import TritonServer, environment
+from testbed import TritonServer
+from testbed.environment import NEWEST, NUMPY
+from testbed.made_once import (
+    VirtualEnvironment,
+    folder_name,
+    made_once,
+    pip_install,
+    virtual_environment,
+)
+from testbed.pythons import for_server
 from tests.server.guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 from tritonclient_shim import notice
 from tritonclient_shim.registry import ENTRIES
@@ -99,10 +108,16 @@ def test_now_gives_what_before_gave(
     assert run(pair, column, server) == before[pair.name]
 
 
+def _with_dependencies(folder: Path) -> None:
+    virtual_environment(for_server().path, folder)
+    pip_install(folder, "PyTriton's client", NEWEST.package, NUMPY)
+
+
 @pytest.fixture(scope="module")
 def with_pytriton(server: TritonServer) -> dict[str, Any]:
     """Return the results of PyTriton's blocks, from an interpreter that has PyTriton."""
-    prepared = environment.prepare(complete=True)
+    folder = made_once(folder_name("pytriton", NEWEST.package, NUMPY), _with_dependencies)
+    prepared = VirtualEnvironment(folder)
     blocks = {
         pair.name: PRELUDES["pytriton"] + at(pair.blocks["pytriton"], server.http, server.grpc)
         for pair in WITH_PYTRITON

@@ -41,19 +41,6 @@ def test_bare_handle(open_context: Connect, memory: Regions) -> None:
     assert values(results, "OUTPUT1") == [(RAMP * -9).tolist()]
 
 
-@pytest.mark.parametrize("model", ["simple_nobatch", "identity_reshape"])
-def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> None:
-    """Models without batching and with reshape take regions as inputs."""
-    # docs/v1-behaviour.md §3.7
-    array = RAMP if model == "simple_nobatch" else FLOATS[:4]
-    handle = memory.holding(array)
-    inputs = {"INPUT0": handle}
-    if model == "simple_nobatch":
-        inputs["INPUT1"] = handle
-    total = array * len(inputs)
-    assert values(open_context(model).run(inputs, ONE)) == [total.tolist()]
-
-
 @pytest.mark.smoke
 def test_size_check(open_context: Connect, memory: Regions) -> None:
     """The client refuses a region whose size is not the tensor's."""
@@ -94,18 +81,6 @@ def test_after_destroy(open_context: Connect, memory: Regions) -> None:
         assert values(results) == [(RAMP * 2 * factor).tolist()]
 
 
-@pytest.mark.parametrize("spare", [0, 1, 40])
-def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
-    """Strings work with fixed dims and a batch of two, in a region that may be larger."""
-    # docs/v1-behaviour.md §3.7
-    left = texts(*map(str, range(32)))
-    handle = memory.holding(left, spare=spare)
-    inputs = {"INPUT0": handle, "INPUT1": [np.array(["1"] * 16, dtype=object)] * 2}
-    results = open_context("simple_string").run(inputs, ONE, 2)
-    sums = [str(number + 1).encode() for number in range(32)]
-    assert values(results) == [sums[:16], sums[16:]]
-
-
 def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
     """A string region whose object was shrunk is a client error, not a crash."""
     key = memory.new_key()
@@ -116,19 +91,6 @@ def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
     ) as caught:
         open_context("identity_string").run({"INPUT0": (handle, [3])}, ONE)
     assert str(caught.value).startswith(f"[ 0] shared memory region '{name_of(handle)}'")
-
-
-def test_pytriton(pytriton: Any, protocol: int) -> None:
-    """Models bound with PyTriton take and fill regions as well."""
-    regions = Regions(pytriton.url(protocol), protocol)
-    try:
-        handle, target = regions.holding(RAMP, RAMP + 1), regions.empty(128)
-        outputs = {"OUTPUT0": (InferContext.ResultFormat.RAW, target)}
-        with InferContext(pytriton.url(protocol), protocol, "simple") as context:
-            results = context.run({"INPUT0": handle, "INPUT1": [RAMP, RAMP]}, outputs, 2)
-        assert values(results) == [(RAMP * 2).tolist(), (RAMP * 2 + 1).tolist()]
-    finally:
-        regions.remove()
 
 
 RAW = InferContext.ResultFormat.RAW
@@ -202,19 +164,6 @@ def test_too_small(open_context: Connect, memory: Regions) -> None:
         open_context("simple").run(PAIR, {"OUTPUT0": (RAW, memory.empty(60))})
 
 
-def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
-    """An unregistered region cannot be used until it is registered again."""
-    # docs/v1-behaviour.md §6.5
-    context, handle = open_context("simple"), memory.empty(64)
-    memory.control.unregister(handle)
-    with server_error(f"Unable to find shared memory region: '{name_of(handle)}'"):
-        context.run(PAIR, {"OUTPUT0": (RAW, handle)})
-    memory.control.register(handle)
-    np.testing.assert_array_equal(
-        context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"], [RAMP * 2]
-    )
-
-
 def test_unreadable_region(
     open_context: Connect, memory: Regions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,17 +192,6 @@ def test_async(open_context: Connect, memory: Regions) -> None:
     np.testing.assert_array_equal(contents(target, np.int32, 16), RAMP * 2)
     shm.set_shared_memory_region(target, [RAMP + 7])
     np.testing.assert_array_equal(context.get_async_run_results(request_id)["OUTPUT0"], [RAMP + 7])
-
-
-def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
-    """The fetch raises the server's refusal, with the user's name of the region."""
-    # docs/v1-behaviour.md §5
-    context, done = open_context("simple"), Completions()
-    name = "not registered/%"
-    context.async_run(done, PAIR, {"OUTPUT0": (RAW, memory.create(64, name))})
-    (request_id,) = done.wait()
-    with server_error(f"Unable to find shared memory region: '{name}'"):
-        context.get_async_run_results(request_id)
 
 
 def test_destroyed_before_the_fetch(open_context: Connect, memory: Regions) -> None:
@@ -288,14 +226,3 @@ def test_one_copy(open_context: Connect, memory: Regions) -> None:
     assert result[:300].tolist() == [number % 256 for number in range(300)]
     assert np.array_equal(kept["OUTPUT0"][0], result)
     assert size <= peak < size * 1.1
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("batch", [1, 2])
-def test_empty_result(open_context: Connect, memory: Regions, batch: int) -> None:
-    """An empty numeric result appears twice in the list, as in v1 (docs/v1-behaviour.md §4.3)."""
-    empty = np.empty(0, np.float32)
-    outputs = {"OUTPUT0": (RAW, memory.empty(16))}
-    results = open_context("identity_fp32").run({"INPUT0": [empty] * batch}, outputs, batch)
-    shown = [(entry.shape, entry.dtype) for entry in results["OUTPUT0"]]
-    assert shown == [((0,), np.float32)] * 2 * batch

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
+import tritonclient.http
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -18,7 +19,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     server_status_pb2,
 )
-from testbed import PyTritonServer, TritonServer, repository
+from testbed import TritonServer, repository
 from tests.backends.answering_servers import METADATA, model_config
 from tests.backends.scripted_server import ScriptedServer, http
 from tests.generation_marks import not_on
@@ -42,16 +43,6 @@ def test_all_models(triton: Any, protocol: int) -> None:
     assert status.model_status["simple"].version_status[1].ready_state == READY
 
 
-@pytest.mark.smoke
-def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """A verbose context prints the status and a blank line on stdout; others print nothing."""
-    # docs/v1-behaviour.md §10.2
-    for verbose in (False, True):
-        with ServerStatusContext(triton.url(protocol), protocol, "simple", verbose) as context:
-            text = str(context.get_server_status())
-        assert capfd.readouterr().out == (f"{text}\n" if verbose else "")
-
-
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
     """Yield a server with models that were unloaded, failed, deleted on disk, and duplicated."""
@@ -70,27 +61,6 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]
         shutil.rmtree(first / "multi_version")
         wait_until_unloaded(server, "spare")
         yield server
-
-
-def test_unloaded_model(changing: Any, protocol: int) -> None:
-    """An unloaded model stays in the status as UNAVAILABLE, reason `unloaded`, with its name."""
-    # docs/v1-behaviour.md §6.2
-    for name in (None, "spare"):
-        model = status_of(changing, protocol, name).model_status["spare"]
-        version = model.version_status[1]
-        assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
-        assert version.ready_state_reason.message == "unloaded"
-        assert [field.name for field, _ in model.config.ListFields()] == ["name"]
-
-
-def test_failed_model(changing: Any, protocol: int) -> None:
-    """ready_state_reason is the text of a failed load; the server stays READY."""
-    # docs/v1-behaviour.md §6.2
-    status = status_of(changing, protocol)
-    version = status.model_status["broken"].version_status[1]
-    assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
-    assert version.ready_state_reason.message.startswith("Internal: ")
-    assert status.ready_state == server_status_pb2.SERVER_READY
 
 
 def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
@@ -218,14 +188,20 @@ def test_none_mode(start_triton: Callable[..., Any]) -> None:
         assert sorted(status_of(server, protocol).model_status) == ["simple", "spare"]
 
 
-def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
-    """A function that PyTriton bound is in no index, and has a full status."""
+def test_model_out_of_a_request(start_triton: Callable[..., Any]) -> None:
+    """A model whose files came in a request, as with PyTriton, has a full status."""
     # docs/v2-mapping.md §13
-    status = status_of(pytriton, protocol, "simple")
-    every = status_of(pytriton, protocol)
-    assert status.model_status["simple"].config.max_batch_size == 8
-    assert status.model_status["simple"].version_status[1].ready_state == READY
-    assert every.model_status["simple"].version_status[1].ready_state == READY
+    server = start_triton(["spare"])
+    config = {**repository.MODELS["spare"].config, "name": "sent"}
+    files = {"file:1/model.py": repository.SOURCE.read_bytes()}
+    with tritonclient.http.InferenceServerClient(server.http) as client:
+        client.load_model("sent", config=json.dumps(config), files=files)
+        both = [status_of(server, number, "sent") for number in (0, 1)]
+        every = [status_of(server, number) for number in (0, 1)]
+        client.unload_model("sent")  # with its folder in /tmp
+    for status in (*both, *every):
+        assert status.model_status["sent"].config.max_batch_size == 8
+        assert status.model_status["sent"].version_status[1].ready_state == READY
 
 
 @not_on("2.33", "has no --http-restricted-api")

@@ -13,11 +13,9 @@ from tensorrtserver.api import request_status_pb2 as codes
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
-    classify_request,
     infer_request,
     is_sum,
     simple_request,
-    stub_at,
 )
 from tritonclient_shim.service import with_regions_for_v1_clients
 
@@ -72,18 +70,6 @@ def test_negative_version(stub: Any) -> None:
         assert status.msg == "Request for unknown model: 'simple' version -2 is not found"
 
 
-def test_functions_bound_with_pytriton(pytriton: Any) -> None:
-    """Raw scripts run on PyTriton's models, classes and streams included."""
-    with stub_at(pytriton.grpc) as stub:
-        assert is_sum(stub.Infer(simple_request(4, batch=2), SECONDS), 4, batch=2)
-        response = stub.Infer(classify_request(("OUTPUT", 1), model="classifier"))
-        assert outputs_of(response)[0].batch_classes[0].cls[0].idx == 1
-        answers = list(stub.StreamInfer(iter([simple_request(n) for n in range(3)]), SECONDS))
-        assert [is_sum(answer, n) for n, answer in enumerate(answers)] == [True] * 3
-        result = stub.Status(pb.StatusRequest(model_name="simple")).server_status
-        assert result.model_status["simple"].config.max_batch_size == 8
-
-
 KEY = "/stub_region_of_the_tests"
 
 
@@ -93,16 +79,6 @@ def outcome(response: Any) -> tuple[Any, str]:
     assert status.server_id
     assert status.request_id > 0
     return status.code, status.msg
-
-
-def test_control_that_is_not_allowed(start_triton: Any) -> None:
-    """load and unload at a server without explicit control are UNAVAILABLE."""
-    # docs/v1-behaviour.md §9.3
-    server = start_triton(models=["simple"], model_control_mode="none")
-    with stub_at(server.grpc) as stub:
-        response = stub.ModelControl(pb.ModelControlRequest(model_name="simple", type=1))
-    text = "explicit model load / unload is not allowed if polling is enabled"
-    assert outcome(response) == (codes.UNAVAILABLE, text)
 
 
 @pytest.mark.parametrize("command", ["start", "stop"])
