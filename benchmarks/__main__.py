@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Iterator
 
 from benchmarks import concurrent, processes, regions, report, workloads
@@ -34,8 +32,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help="rows whose name contains this text")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="per row (default: 20)")
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    return parser.parse_args()
+    parser.add_argument(
+        "--write", action="store_true", help="write every row into README.md and docs/costs.md"
+    )
+    options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write writes every row: leave --only out")
+    return options
 
 
 def _run(server: TritonServer, only: str, seconds: float) -> Iterator[Comparison]:
@@ -60,13 +63,12 @@ def main() -> int:
     options = _arguments()
     done = []
     with TritonServer.start(models=MODELS) as server:
-        conditions = report.conditions(server.http, options.only, options.seconds)
+        conditions = report.conditions(server.http, options.seconds)
         for comparison in _run(server, options.only, options.seconds):
             print(report.line(comparison), flush=True)
             done.append(comparison)
-    if options.json:
-        document = json.dumps(report.figures(done, conditions), indent=1, ensure_ascii=False)
-        options.json.write_text(document + "\n", "utf-8")
+    if options.write:
+        report.write_pages(done, conditions)
     return 0
 
 

@@ -1,39 +1,51 @@
-"""Comparisons as lines and as JSON."""
+"""Comparisons as lines, and as the tables of README.md and docs/costs.md.
+
+README.md gets a few rows. docs/costs.md gets all rows and their conditions. In each page the text
+between START and STOP is replaced.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
-from dataclasses import asdict
+import textwrap
 from datetime import date
 from importlib.metadata import version
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence, Tuple
 
 import tritonclient.http
 
-from benchmarks.harness import Comparison, Ratio
+from benchmarks.harness import ROOT, Comparison, Ratio
 
+START = "<!-- scripts/bench --write writes this part -->"
+STOP = "<!-- until here -->"
+#: Of each protocol: the heading, the program that the facade is divided by, and the clock.
+COLUMNS = (("hand", "hand", "wall"), ("CPU", "hand", "cpu"), ("÷ bare", "bare", "wall"))
+#: The rows of README.md: a row of each kind of work.
+README_ROWS = (
+    "small run, 2×INT32[16]",
+    "8×FP32[3,224,224] in, FP32[1000] out",
+    "100k short strings in and out",
+    "1000 async requests in flight",
+    "64 MB in and out, system shared memory",
+)
+WIDTH = 98
 _PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf")
-Conditions = Mapping[str, Any]
+#: Comparisons by workload, protocol and program.
+Comparisons = Mapping[Tuple[str, str, str], Comparison]
 
 
-def conditions(http: str, only: str, seconds: float) -> Conditions:
-    """Return date, rows, seconds, cores and versions of a run on this server."""
-    return {
-        "date": date.today().isoformat(),
-        "only": only,
-        "seconds": seconds,
-        "cores": len(os.sched_getaffinity(0)),
-        "versions": _versions(http),
-    }
-
-
-def _versions(http: str) -> dict[str, str]:
+def conditions(http: str, seconds: float) -> str:
+    """Return date, seconds, cores and versions of a run on this server, as a sentence."""
     versions = {"Python": platform.python_version()}
     versions.update({name: version(name) for name in _PACKAGES})
     with tritonclient.http.InferenceServerClient(http) as client:
         versions["Triton"] = client.get_server_metadata()["version"]
-    return versions
+    cores = len(os.sched_getaffinity(0))
+    return (
+        f"Taken on {date.today()} with up to {seconds:g} seconds per row on {cores} cores: "
+        f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
+    )
 
 
 def _ratio(ratio: Ratio | None) -> str:
@@ -53,6 +65,45 @@ def line(comparison: Comparison) -> str:
     )
 
 
-def figures(done: Sequence[Comparison], taken: Conditions) -> dict[str, Any]:
-    """Return the report as plain data."""
-    return {**taken, "comparisons": [asdict(comparison) for comparison in done]}
+def write_pages(done: Sequence[Comparison], taken: str) -> None:
+    """Write all rows and the conditions into docs/costs.md, and some rows into README.md."""
+    rows = {(row.workload, row.protocol, row.against): row for row in done}
+    for page, text in (("README.md", _overview(rows)), ("docs/costs.md", _costs(rows, taken))):
+        before, _, rest = (ROOT / page).read_text("utf-8").partition(START)
+        after = rest.partition(STOP)[2]
+        (ROOT / page).write_text(f"{before}{START}\n\n{text}\n\n{STOP}{after}", "utf-8")
+
+
+def _costs(rows: Comparisons, taken: str) -> str:
+    workloads = dict.fromkeys(workload for workload, _, against in rows if against == "hand")
+    head = ["workload"]
+    for protocol in ("gRPC", "HTTP"):
+        head += [f"{protocol} ÷ hand", *(heading for heading, _, _ in COLUMNS[1:])]
+    (duration,) = (row.wall.median for row in rows.values() if row.against == "imports")
+    text = (
+        f"Importing `tensorrtserver.api` takes {duration:.2f} times as long as importing numpy and "
+        f"google.protobuf, which it needs. {taken}"
+    )
+    lines = textwrap.fill(text, WIDTH, break_on_hyphens=False)
+    return f"{_table(head, [_cells(workload, rows, COLUMNS) for workload in workloads])}\n{lines}"
+
+
+def _overview(rows: Comparisons) -> str:
+    lines = [_cells(workload, rows, COLUMNS[:1]) for workload in README_ROWS]
+    return _table(["workload", "gRPC ÷ hand", "HTTP ÷ hand"], lines).rstrip("\n")
+
+
+def _cells(
+    workload: str, rows: Comparisons, columns: tuple[tuple[str, str, str], ...]
+) -> list[str]:
+    ratios = [
+        getattr(rows.get((workload, protocol, against)), clock, None)
+        for protocol in ("gRPC", "HTTP")
+        for _, against, clock in columns
+    ]
+    return [workload, *(f"{ratio.median:.2f}" if ratio else "–" for ratio in ratios)]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = (head, ["---"] * len(head), *rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
