@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Iterator
 
 import pytest
 
-from tests.cli.cli_scripts import ROOT, shim
+from tests.cli.cli_scripts import ROOT
 from tritonclient_shim.cli import guide, main
 from tritonclient_shim.notice.warn import headline_of, notice_of
 from tritonclient_shim.registry import ENTRIES
@@ -83,14 +82,6 @@ def test_a_section_has_its_own_sections(capsys: pytest.CaptureFixture[str]) -> N
     assert "## Inference\n" in printed(capsys, "guide", "leaving-the-old-api")
 
 
-@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
-def test_every_pointer_leads_somewhere(capsys: pytest.CaptureFixture[str], entry: object) -> None:
-    """The command that notices, reports and `explain` print for an id prints its section."""
-    command = shlex.split(getattr(entry, "guide"))  # noqa: B009
-    assert command[0] == "tritonclient-shim"
-    assert printed(capsys, *command[1:]).splitlines()[0].endswith(f" {entry.heading}")  # type: ignore[attr-defined]
-
-
 def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown section has status 1, and prints near sections or the command that lists all."""
     assert main(["guide", "inferense"]) == 1
@@ -100,20 +91,6 @@ def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["guide", "qqqq"]) == 1
     assert "tritonclient-shim guide --list" in capsys.readouterr().err
     assert "inference " in printed(capsys, "guide", "--list")
-
-
-@pytest.mark.parametrize("name", ["usage.txt", "usage.json"])
-def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
-    """Reports name the command `guide`. Only the repository has the file migration_guide.md."""
-    (tmp_path / "s.py").write_text(
-        "from tensorrtserver.api import *\nProtocolType.from_str('grpc')\n"
-    )
-    done = shim(tmp_path, "run", "s.py", TRITON_SHIM_REPORT=name, TRITON_SHIM_WARNINGS="all")
-    text = (tmp_path / name).read_text("utf-8") + done.stderr
-    assert "migration_guide.md" not in text
-    assert "tritonclient-shim guide connections" in text
-    if name.endswith("json"):
-        json.loads((tmp_path / name).read_text("utf-8"))
 
 
 def texts(capsys: pytest.CaptureFixture[str], folder: Path) -> Iterator[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.cli.cli_scripts import shim
+from tests.server.odd_servers import foreign_server
 from tritonclient_shim.cli.run import connection_advice
 from tritonclient_shim.core.errors import TransportError
 
@@ -84,29 +83,13 @@ def test_a_script_that_cannot_connect_hears_of_doctor(
         assert f"{protocol.upper()} client failed: " in shim(tmp_path, *command[1:]).stdout
 
 
-class NoTriton(BaseHTTPRequestHandler):
-    """A web server that is no Triton."""
-
-    def do_GET(self) -> None:
-        """Answer with a page."""
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"hi")
-
-    def log_message(self, *arguments: object) -> None:
-        """Keep the tests' output clean."""
-
-
 def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
     """A server that is no Triton gets the advice of ``doctor`` too."""
-    with HTTPServer(("127.0.0.1", 0), NoTriton) as server:
-        threading.Thread(target=server.serve_forever).start()
-        port = server.server_address[1]
+    with foreign_server() as foreign:
+        port = foreign.url.rpartition(":")[2]
         text = CONNECTING.format(port=port, protocol="http", handler="raise")
         (tmp_path / "script.py").write_text(text)
         done = shim(tmp_path, "run", "script.py")
-        server.shutdown()
     assert "did not return status" in done.stderr
     assert "doctor --url HOST:PORT --protocol http" in done.stderr.splitlines()[-1]
 

@@ -24,12 +24,6 @@ NEEDED = {
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return our wheel."""
-    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
-
-
-@pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with wheels of our dependencies."""
     folder = tmp_path_factory.mktemp("index")

@@ -125,12 +125,6 @@ STATES = (
 )
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return our wheel."""
-    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
-
-
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State) -> None:
     """A star import is complete or fails. The printed commands repair it."""

@@ -64,12 +64,6 @@ ORIGINS = (
 )
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return our wheel."""
-    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
-
-
 @pytest.mark.parametrize("install", ORIGINS, ids=lambda install: install.__name__)
 def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> None:
     """If NVIDIA's wheel is installed too, the doctor's commands leave only ours, complete."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tensorrtserver
+from tests.installation.environments import commands
 
 OURS = Path(str(tensorrtserver.__file__)).parents[1]
 SCRIPT = "import tensorrtserver.api as api\nprint(hasattr(api, 'InferContext'))\n"
@@ -43,11 +44,6 @@ def own_module(folder: Path, kind: str) -> Path:
     (folder / "tensorrtserver" / "__init__.py").write_text("VALUE = 1\n", "utf-8")
     (folder / "tensorrtserver" / "api.py").write_text("VALUE = 1\n", "utf-8")
     return folder / "tensorrtserver"
-
-
-def commands(text: str) -> list[str]:
-    """Return the commands printed in a message."""
-    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
 @pytest.mark.parametrize("kind", ["module", "package"])

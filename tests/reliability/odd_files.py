@@ -123,10 +123,3 @@ def notebooks(draw: Any) -> bytes:
     """Return a notebook, changed as JSON or in its bytes."""
     text = json_text(changed(draw, NOTEBOOK))
     return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
-
-
-@st.composite
-def json_files(draw: Any, document: Any) -> bytes:
-    """Return a JSON document, changed."""
-    text = json_text(changed(draw, document))
-    return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))

@@ -24,7 +24,6 @@ from tritonclient_shim.rewrite.options import MigrateOptions
 
 FILES = "Files of any content are read by a command, or refused with a status and a text"
 PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
-BASELINE = {"version": 1, "uses": [{"file": "a.py", "id": "TS050", "line": PROGRAM, "count": 1}]}
 
 
 class Commands:
@@ -88,20 +87,6 @@ def test_scan(commands: Commands, tried: Tried) -> None:
     """Sources and notebooks of any content are scanned."""
     _scan(commands)
     tried(FILES, amount("programs that are migrated") // 2, "programs scanned")
-
-
-@fuzzed("files of commands", 3)
-@given(data=st.data())
-def _baselines(commands: Commands, data: Any) -> None:
-    baseline = commands.write("baseline", data.draw(odd_files.json_files(BASELINE)))
-    commands("scan", "good.py", "--baseline", baseline)
-    assert commands("scan", "good.py") == 1
-
-
-def test_baselines(commands: Commands, tried: Tried) -> None:
-    """Baselines of any content are read."""
-    _baselines(commands)
-    tried(FILES, amount("files of commands") // 3, "files")
 
 
 def _left(migrated: Migrated) -> int:

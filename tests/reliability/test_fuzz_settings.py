@@ -16,13 +16,12 @@ from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
 from tests.reliability.counts import Tried
-from tests.reliability.fuzzing import fuzzed, refused
+from tests.reliability.fuzzing import fuzzed
 from tests.reliability.identified_calls import within
-from tritonclient_shim import settings, testing
+from tritonclient_shim import settings
 from tritonclient_shim.settings.fields import FIELDS, variable
 
 SETTINGS = "Settings of any kind are used, or refused with a text and without any effect"
-DECLARED = "Models of testing.server() that are declared or answer wrongly are refused, no more"
 PATIENCE = 60.0
 RAW = InferContext.ResultFormat.RAW
 
@@ -147,56 +146,3 @@ def test_variables(monkeypatch: pytest.MonkeyPatch, nothing_set: None, tried: Tr
     """Environment variables with any text are accepted or refused with a text."""
     _variables(monkeypatch=monkeypatch)
     tried(SETTINGS, amount("settings of any kind") // 3, "variables")
-
-
-_dims = st.lists(odd.mostly(st.sampled_from([1, 2, -1])), min_size=1, max_size=2)
-_declared = st.tuples(
-    odd.mostly(st.sampled_from(["OUT", "MORE"])),
-    odd.mostly(st.sampled_from(["FP32", "TYPE_STRING", np.int8, object, "BF16"])),
-    odd.mostly(_dims),
-    odd.mostly(st.lists(odd.texts, max_size=2)),
-)
-_answers = odd.mostly(
-    st.dictionaries(st.sampled_from(["OUT", "MORE", "x"]), odd.arrays() | odd.anything, max_size=2)
-)
-
-
-@fuzzed("settings of any kind", 3)
-@given(data=st.data())
-def _declarations(data: Any) -> None:
-    draw = data.draw
-    answer = draw(_answers)
-    wanted = draw(st.sampled_from([RAW, (InferContext.ResultFormat.CLASS, 2)]))
-    options = draw(
-        st.fixed_dictionaries(
-            {"outputs": odd.mostly(st.lists(odd.mostly(_declared), min_size=1, max_size=2))},
-            optional={
-                "max_batch_size": odd.mostly(st.sampled_from([0, 1, 8])),
-                "stateful": st.booleans(),
-                "instances": odd.mostly(st.just(1)),
-                "versions": odd.mostly(st.dictionaries(odd.numbers | odd.texts, st.just(len))),
-            },
-        )
-    )
-
-    def function(inputs: Any, *unused: Any) -> Any:
-        return answer
-
-    try:
-        result = testing.model(inputs=[("IN", "FP32", [2])], **options)(function)
-    except (TypeError, ValueError) as error:
-        assert refused(error, ("TypeError", "ValueError"))
-        return
-    with testing.server(m=result) as server:
-        for protocol in (0, 1):
-            try:
-                with InferContext(server.url(protocol), protocol, "m") as context:
-                    context.run({"IN": [SCORES]}, {"OUT": wanted})
-            except InferenceServerException as error:
-                assert error.message()
-
-
-def test_declarations(tried: Tried) -> None:
-    """Models with any declared values and any results are served or refused with a text."""
-    _declarations()
-    tried(DECLARED, amount("settings of any kind") // 3, "models")

@@ -22,7 +22,7 @@ from tests.reliability.amounts import amount
 from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import documented, fuzzed, no_thread_more, refused
 from tests.reliability.identified_calls import within
-from tests.reliability.odd_callbacks import EXCEPTIONS
+from tests.reliability.odd_exceptions import EXCEPTIONS
 from tests.reliability.odd_requests import REQUESTS
 from tritonclient_shim.protos import retired_pb2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from contextlib import suppress
 from typing import Any, Callable
 
@@ -153,23 +152,6 @@ def test_headers_are_sent(context_class: Any) -> None:
         sent = [[h for h in headers if h[0].startswith("X-")] for _, _, headers in foreign.requests]
     assert len(sent) >= 2
     assert all(item == [("X-A", "with:colon"), ("X-B", "3")] for item in sent)
-
-
-def test_many_threads(triton: Any, protocol: int) -> None:
-    """One context may be used from several threads at once."""
-    context = ServerStatusContext(triton.url(protocol), protocol, "simple")
-    answers: list[bool] = []
-
-    def ask() -> None:
-        answers.extend("simple" in context.get_server_status().model_status for _ in range(10))
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    context.close()
-    assert answers == [True] * 40
 
 
 WITHOUT_GEVENT = """

@@ -61,18 +61,6 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
     wait_for(lambda: states(server, protocol, "spare") == unavailable)
 
 
-@pytest.mark.smoke
-def test_load_unknown(control: ModelControlContext) -> None:
-    """Loading an unknown model is the server error ``no version is available``, with no last id."""
-    # docs/v1-behaviour.md §6.4, §E.10
-    error = refusal(control.load, "unknown_model")
-    assert error.message() == "failed to load 'unknown_model', no version is available"
-    assert error.server_id() == "inference:0"
-    assert error.request_id() > 0
-    assert str(error) == f"[inference:0 {error.request_id()}] {error.message()}"
-    assert control.get_last_request_id() is None
-
-
 def test_versions_that_failed(start_triton: Callable[..., Any], tmp_path: Any) -> None:
     """A failed load names all versions that are not available (docs/v1-behaviour.md §6.4)."""
     repository.write(tmp_path, ["multi_version", "broken"])
@@ -138,21 +126,3 @@ def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
                 )
                 assert (error.server_id(), error.request_id() > 0) == ("inference:0", True)
                 assert control.get_last_request_id() is None
-
-
-def test_odd_names(server: Any) -> None:
-    """A name that does not fit into a url path is an unknown model."""
-    # docs/v1-behaviour.md §6.4
-    with ModelControlContext(server.grpc, 1) as control:
-        error = refusal(control.load, "a/b c")
-    assert error.message().startswith("failed to load 'a/b c', ")
-
-
-@pytest.mark.parametrize("name", ["", "a/b"])
-@pytest.mark.parametrize("method", ["load", "unload"])
-def test_names_that_are_no_part_of_a_path(server: Any, method: str, name: str) -> None:
-    """Over HTTP a name that is empty or has a slash fails in the client, without a request."""
-    # docs/v1-behaviour.md §9.1
-    with ModelControlContext(server.http, 0) as control:
-        error = refusal(getattr(control, method), name)
-    assert str(error) == "[ 0] modelcontrol request did not return status"

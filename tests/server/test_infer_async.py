@@ -18,7 +18,6 @@ from tensorrtserver.api import InferContext, InferenceServerException
 from tests.relays import Relay
 from tests.server.infer_cases import (
     BOTH,
-    CLASS,
     ONE,
     PATIENCE,
     RAMP,
@@ -241,38 +240,7 @@ def test_an_exception_before_the_request_is_sent(
 # ------------------------------------------------------------------------------ 1.8 and later
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ((), {"inputs": add_sub(), "outputs": BOTH, "batch_size": 1}),
-        ((add_sub(), BOTH, 1, 0, 0, 0, 0), {}),
-        ((add_sub(), BOTH), {"flags": 0, "corr_id": 9, "priority": 1, "timeout_us": 10}),
-    ],
-)
-def test_call_shapes(connect: Any, arguments: Any) -> None:
-    """async_run accepts its callback by position and by keyword."""
-    # docs/v1-behaviour.md §2.1
-    positional, keywords = arguments
-    context, done = connect("simple"), Completions()
-    if positional:
-        context.async_run(done, *positional, **keywords)
-    else:
-        context.async_run(callback=done, **keywords)
-    results = context.get_async_run_results(*done.wait())
-    assert results["OUTPUT0"][0].tolist() == SUM
-
-
 # --------------------------------------------------------------------------------- callbacks
-
-
-@pytest.mark.smoke
-def test_order_of_completion(connect: Any) -> None:
-    """Callbacks run in completion order, not in send order: requests run concurrently."""
-    # docs/v1-behaviour.md §5
-    context, done = connect("slow"), Completions()
-    for seconds in (1.2, 0.0):
-        context.async_run(done, fp32(seconds), ONE)
-    assert done.wait(2) == [2, 1]
 
 
 def test_callbacks_do_not_overlap(connect: Any) -> None:
@@ -335,22 +303,6 @@ def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert "TypeError: 'NoneType' object is not callable" in capfd.readouterr().err
 
 
-def test_chain_of_callbacks(connect: Any) -> None:
-    """A nested async_run in a callback loses no request, also during one in the main thread."""
-    # docs/v1-behaviour.md §E.4
-    context, done, total = connect("simple"), Completions(), 40
-
-    def again(callback_context: InferContext, request_id: int) -> None:
-        assert len(callback_context.get_async_run_results(request_id)) == 2
-        callback_context.async_run(done, add_sub(), BOTH)
-
-    for _ in range(total):
-        context.async_run(again, add_sub(), BOTH)
-    ids = done.wait(total)
-    assert len(set(ids)) == total
-    assert all(len(context.get_async_run_results(request_id)) == 2 for request_id in ids)
-
-
 @pytest.mark.smoke
 def test_inputs_are_read_at_once(connect: Any) -> None:
     """Arrays that the caller changes after async_run do not change the request."""
@@ -378,18 +330,3 @@ def test_thousand_requests(open_context: Any) -> None:
     ids = done.wait(total)
     assert sorted(ids) == list(range(1, total + 1))
     assert all(number(context.get_async_run_results(i)) == i for i in reversed(ids))
-
-
-def test_labels_of_async_classes(connect: Any) -> None:
-    """Asynchronous requests have labels, also if fetched inside the callback."""
-    # docs/v1-behaviour.md §4.2, §5
-    context, done, result = connect("classify"), Completions(), []
-
-    def callback(callback_context: InferContext, request_id: int) -> None:
-        result.append(callback_context.get_async_run_results(request_id))
-        done(callback_context, request_id)
-
-    scores = np.eye(10, dtype=np.float32)[3]
-    context.async_run(callback, {"INPUT": [scores]}, {"OUTPUT": (CLASS, 1)})
-    done.wait()
-    assert result == [{"OUTPUT": [[(3, 1.0, "a:b c")]]}]

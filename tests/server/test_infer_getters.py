@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api import InferContext
 from tests.server.infer_cases import (
     BOTH,
     ONE,
-    RAMP,
-    RAW,
     Completions,
     add_sub,
     fp32,
 )
 
-NONE = (None, None, None)
 KEYS = {
     "completed_request_count",
     "cumulative_total_request_time_ns",
@@ -50,39 +45,6 @@ def test_after_run(connect: Any) -> None:
         number_, name, version = last(context)
         assert (name, version) == ("multi_version", 3)
         assert [type(part) for part in (number_, name, version)] == [int, str, int]
-
-
-#: Arguments that fail before or at the server, on a context of model ``failing``, and the text.
-FAILING: dict[str, tuple[tuple[Any, ...], str]] = {
-    "input type": (({"INPUT0": 1}, ONE), "input 'INPUT0' values must be specified as a list"),
-    "no mapping": (([], ONE), "'list' object has no attribute 'items'"),
-    "output": ((fp32(0), {"NOPE": RAW}), "unknown output 'NOPE' for 'failing'"),
-    "scalar": ((fp32(0), ONE, None), "argument 3: <class 'TypeError'>: wrong type"),
-    "batch": ((fp32(0), ONE, 9), "run batch-size 9 exceeds maximum batch size"),
-    "input": (({"NOPE": [RAMP]}, ONE), "unknown input 'NOPE' for 'failing'"),
-    "server": (({"INPUT0": [np.zeros(2, np.float32)]}, ONE), "unexpected shape for input 'INPUT0'"),
-    "model": ((fp32(3), ONE), "the model refused value 3"),
-}
-
-
-def fails(context: InferContext, name: str) -> None:
-    """Check that run() raises the error of this row."""
-    arguments, text = FAILING[name]
-    expected = (InferenceServerException, AttributeError, ctypes.ArgumentError)
-    with pytest.raises(expected, match=text):
-        context.run(*arguments)
-
-
-@pytest.mark.smoke
-def test_after_failing_run(connect: Any) -> None:
-    """After run() fails before or at the server, all three getters return None."""
-    # docs/v1-behaviour.md §4.4
-    context = connect("failing")
-    for call in FAILING:
-        context.run(fp32(0), ONE)
-        assert None not in last(context)
-        fails(context, call)
-        assert last(context) == NONE, call
 
 
 @pytest.mark.smoke

@@ -41,17 +41,6 @@ def test_sequence(open_context: Any, sequence: str, way: str) -> None:
     assert [number(item, "CORRID") for item in sums] == [correlation_id] * 3
 
 
-@pytest.mark.smoke
-def test_correlation_id_is_sticky(connect: Any) -> None:
-    """A request's corr_id replaces the context's for later requests, and 0 keeps it."""
-    # docs/v1-behaviour.md §3.9
-    context = connect("simple", correlation_id=5)
-    for corr_id, kept in ((0, 5), (6, 6), (0, 6), (True, 1), (2**64 + 9, 9), (2**64, 9)):
-        context.run(add_sub(), ONE, 1, 0, corr_id)
-        assert context.correlation_id() == kept
-    assert context._correlation_id == 5
-
-
 @pytest.mark.parametrize("priority", [1, 2**32 - 1, 2**32 + 1, -1])
 def test_priority(connect: Any, priority: int) -> None:
     """Priority has 32 bits, modulo 2**32. A model without levels ignores it."""

@@ -20,7 +20,6 @@ from tests.server.infer_cases import (
     Completions,
     add_sub,
     fp32,
-    number,
     wait_for,
 )
 
@@ -165,12 +164,3 @@ def test_server_is_back(triton: Any) -> None:
         context.async_run(done, add_sub(), BOTH)
         (request_id,) = done.wait()
         assert len(context.get_async_run_results(request_id)) == 2
-
-
-def test_slow_answer(open_context: Any) -> None:
-    """The client sets no time limit of its own: a long request succeeds."""
-    # docs/v1-behaviour.md §10.4
-    with open_context("slow") as context:
-        ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 1.1)]
-        values = [number(context.get_async_run_results(i, True)) for i in ids]
-    assert values == pytest.approx([1.0, 1.1])

@@ -80,9 +80,6 @@ def test_layouts(connect: Any) -> None:
         assert np.array_equal(np.asarray(array), before), layout
 
 
-REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}'"
-
-
 @pytest.mark.smoke
 def test_batches(connect: Any) -> None:
     """A batch may be as large as the model's maximum. Each entry gets its own result."""
@@ -94,18 +91,6 @@ def test_batches(connect: Any) -> None:
         sums = [entry.tolist() for entry in results["OUTPUT0"]]
         assert sums == [(2 * array).tolist() for array in arrays]
     assert context.run(add_sub(), BOTH, 0) == {"OUTPUT0": [], "OUTPUT1": []}
-
-
-@pytest.mark.smoke
-def test_too_large(connect: Any) -> None:
-    """The client refuses a batch above the maximum. A negative size wraps."""
-    # docs/v1-behaviour.md §3.5
-    context = connect("simple")
-    for batch_size in (9, 1000, 2**64 - 1, -1, -(2**63)):
-        with client_error(REFUSED.format(batch_size % 2**64, 8, "simple")):
-            context.run(add_sub(), BOTH, batch_size)
-    with client_error(REFUSED.format(2, 1, "simple_nobatch")):
-        connect("simple_nobatch").run(add_sub(2), BOTH, 2)
 
 
 class Items:
@@ -238,29 +223,6 @@ def test_every_number_type(connect: Any) -> None:
         assert second.tobytes() == array[::-1].tobytes(), name
 
 
-@pytest.mark.parametrize("model", ["identity_int64", "identity_string", "identity_nobatch"])
-def test_arrays_are_private(connect: Any, model: str) -> None:
-    """Entries of a result are writable, C-contiguous, and independent copies of each other."""
-    # docs/v1-behaviour.md §4.1
-    arrays = {
-        "identity_int64": np.arange(3),
-        "identity_string": np.array(["a", "b"], object),
-        "identity_nobatch": np.ones((2, 3), np.float32),
-    }
-    rows = 1 if model == "identity_nobatch" else 3
-    context = connect(model)
-    results = context.run({"INPUT0": [arrays[model]] * rows}, ONE, rows)
-    context.close()
-    before = [entry.tolist() for entry in results["OUTPUT0"]]
-    results["OUTPUT0"][0][...] = 7
-    for entry in results["OUTPUT0"]:
-        assert type(entry) is np.ndarray
-        assert entry.flags.writeable
-        assert entry.flags.c_contiguous
-        assert entry.flags.aligned
-    assert [entry.tolist() for entry in results["OUTPUT0"][1:]] == before[1:]
-
-
 @not_on("2.33", "has no BF16 in its Python backend")
 def test_type_unknown_to_v1(connect: Any) -> None:
     """An output of the datatype BF16, newer than v1, is refused with what can be requested."""
@@ -317,19 +279,3 @@ def test_first_error_wins(connect: Any, style: str) -> None:
             arguments.update(ERRORS[first][0])
             with error(first):
                 styles()[style](context, **arguments)
-
-
-@pytest.mark.parametrize("value", [1, True, np.int8(1), np.uint64(1), np.array(1)], ids=repr)
-def test_integer_like_scalars(connect: Any, value: Any) -> None:
-    """Bools and NumPy integers are integers (docs/v1-behaviour.md §3.5, §3.9)."""
-    results = connect("simple").run(add_sub(), BOTH, value, 0, value, value, value)
-    assert len(results["OUTPUT0"]) == 1
-
-
-@pytest.mark.smoke
-def test_outputs_are_checked_in_their_order(connect: Any) -> None:
-    """Outputs are checked one by one, format before name (docs/v1-behaviour.md §3.2)."""
-    with client_error("unknown output 'A' for 'simple'"):
-        connect("simple").run(add_sub(), {"OUTPUT0": (1,), "A": (1,), "B": (9, 9)})
-    with client_error("unrecognized output format"):
-        connect("simple").run(add_sub(), {"B": (9, 9), "A": (1,)})

@@ -33,16 +33,6 @@ from tests.stream_server import StreamServer, reply
 OUTPUT = {"OUTPUT": RAW}
 
 
-def test_two_sequences_on_one_stream(stream: Any) -> None:
-    """Sequences of different corr_ids share one stream. corr_id stays for later requests."""
-    # docs/v1-behaviour.md §5
-    context = stream("sequence_sum")
-    steps = [(8200, 1, START), (8201, 10, START), (0, 20, END), (8200, 2, END)]
-    sums = [number(context.run(int32(n), OUTPUT, 1, f, c), "OUTPUT") for c, n, f in steps]
-    assert sums == [1, 10, 30, 3]
-    assert context.correlation_id() == 8200
-
-
 @pytest.mark.smoke
 def test_order_of_requests(stream: Any) -> None:
     """Responses arrive in request order, also a slow response before a quick one."""

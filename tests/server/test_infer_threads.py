@@ -15,7 +15,6 @@ from tests.server.infer_cases import (
     ONE,
     PATIENCE,
     SUM,
-    Completions,
     add_sub,
     fp32,
     number,
@@ -59,23 +58,6 @@ def test_run_from_several_threads(connect: Any) -> None:
 
     assert together(6, work) == [True] * 6
     assert context.get_stat()["completed_request_count"] == 6 * 39
-
-
-def test_async_run_from_several_threads(connect: Any) -> None:
-    """async_run works from several threads: ids are unique, callbacks run on one thread."""
-    # docs/v1-behaviour.md §10.3
-    context, done = connect("identity_int32"), Completions()
-
-    def work(worker: int) -> None:
-        for step in range(50):
-            context.async_run(done, integers(worker, step), ONE)
-
-    together(4, work)
-    ids = done.wait(200)
-    assert sorted(ids) == list(range(1, 201))
-    assert len(set(done.threads)) == 1
-    fetched = [tuple(context.get_async_run_results(i)["OUTPUT0"][0].tolist()) for i in ids]
-    assert sorted(fetched) == [(worker, step) for worker in range(4) for step in range(50)]
 
 
 def test_one_result_for_one_thread(connect: Any) -> None:
@@ -137,14 +119,6 @@ def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
         return worker
 
     assert together(6, work) == list(range(6))
-
-
-def test_many_contexts_at_once(url: str, protocol: int) -> None:
-    """Many contexts may be open at once, one per call and never closed."""
-    # docs/v1-behaviour.md §F.5
-    contexts = [InferContext(url, protocol, "simple") for _ in range(100)]
-    for context in contexts:
-        assert context.run(add_sub(), ONE)["OUTPUT0"][0].tolist() == SUM
 
 
 def test_requests_run_at_once(connect: Any) -> None:

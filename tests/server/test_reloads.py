@@ -126,18 +126,6 @@ def test_other_labels_by_another_process(
             assert top(context) == (9, 9.0, "nine")
 
 
-def test_labels_at_last(reloading: Reloading, protocol: int) -> None:
-    """A model that gets labels by a reload has them in later results."""
-    url = reloading.server.url(protocol)
-    with InferContext(url, protocol, "classify_nolabels") as context:
-        assert top(context) == (9, 9.0, "")
-        labels = (reloading.folder / "classify" / "labels.txt").read_bytes()
-        (reloading.folder / "classify_nolabels" / "labels.txt").write_bytes(labels)
-        output = r'(name: "OUTPUT")'
-        reloading.change("classify_nolabels", output, r'\1 label_filename: "labels.txt"')
-        assert top(context) == (9, 9.0, "l9")
-
-
 @pytest.mark.parametrize("streaming", [False, True])
 def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) -> None:
     """A result has the model's current data type: 4 bytes of FP32 become 4 bytes of INT32."""

@@ -13,10 +13,8 @@ import pytest
 from google.protobuf import (
     descriptor_pb2,
     descriptor_pool,
-    empty_pb2,
     message_factory,
 )
-from tritonclient.grpc import service_pb2
 
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import model_config_pb2
@@ -58,15 +56,13 @@ def classes_of_a_user() -> dict[str, Any]:
     """Return messages of a user's own proto2 file: any bytes, and a required number."""
     file = descriptor_pb2.FileDescriptorProto(name="users_own.proto", package="users.own")
     labels = descriptor_pb2.FieldDescriptorProto
-    own = file.message_type.add(name="Anything")
-    own.field.add(name="name", number=1, type=labels.TYPE_STRING, label=labels.LABEL_OPTIONAL)
     needy = file.message_type.add(name="Needy")
     needy.field.add(name="n", number=9, type=labels.TYPE_INT32, label=labels.LABEL_REQUIRED)
     bad = file.message_type.add(name="Bad")
     bad.field.add(name="name", number=1, type=labels.TYPE_BYTES, label=labels.LABEL_OPTIONAL)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
-    names = ("Anything", "Needy", "Bad")
+    names = ("Needy", "Bad")
     result = {name: pool.FindMessageTypeByName(f"users.own.{name}") for name in names}
     if hasattr(message_factory, "GetMessageClass"):
         return {
@@ -77,34 +73,6 @@ def classes_of_a_user() -> dict[str, Any]:
 
 
 USERS = classes_of_a_user()
-
-#: Messages of other types whose bytes are those of a request with this text in field 1.
-OTHERS = {
-    "v1": lambda text: model_config_pb2.ModelConfig(name=text),
-    "v2": lambda text: service_pb2.ModelReadyRequest(name=text),
-    "own": lambda text: USERS["Anything"](name=text),
-    "other rpc": lambda text: pb.HealthRequest(mode=text),
-}
-
-
-@pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize("way", ["call", "with_call", "future"])
-def test_messages_of_other_types(stub: Any, way: str, other: str) -> None:
-    """Every rpc reads any message by its bytes."""
-    make = OTHERS[other]
-
-    def ask(name: str, text: str) -> Any:
-        return ways(stub, name, make(text))[way]()
-
-    status = ask("Status", "simple")
-    assert status.request_status.code == SUCCESS
-    assert list(status.server_status.model_status) == ["simple"]
-    assert ask("Health", "live").health
-    assert ask("Profile", "start").request_status.code == SUCCESS
-    unknown = ask("Infer", "no such model")
-    assert unknown.request_status.code == codes.UNAVAILABLE
-    assert "no such model" in unknown.request_status.msg
-    assert ask("ModelControl", "no such model").request_status.code == SUCCESS  # unload
 
 
 def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
@@ -135,16 +103,6 @@ def test_odd_requests_reach_the_server(start_triton: Any) -> None:
         for name, odd in ODD:
             for way, act in ways(stub, name, odd).items():
                 assert error_of(act).code() is Code.UNAVAILABLE, way
-
-
-def test_inference_with_a_message_of_another_type(stub: Any) -> None:
-    """An inference is accepted by its bytes, by call, future and stream."""
-    content = simple_request(3).SerializeToString()
-    other = empty_pb2.Empty.FromString(content)  # all its fields unknown
-    assert other.SerializeToString() == content
-    for name in ("Infer", "StreamInfer"):
-        for way, act in ways(stub, name, other).items():
-            assert is_sum(act(), 3), way
 
 
 # --------------------------------------------------------- arguments that are no request
