@@ -12,22 +12,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 from programs import KSERVE_PROGRAMS, MLSERVER_PROGRAMS, MODELS, PROGRAMS, Program, complaints
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))  # for testbed; the shim is imported from its installation
 
-from testbed import (  # noqa: E402
-    KServeServer,
-    MissingPrerequisite,
-    MLServer,
-    ServerFailed,
-    TritonServer,
-)
+from testbed import KINDS, MissingPrerequisite, ServerFailed  # noqa: E402
 from testbed.process import RunningServer  # noqa: E402
 
 SECONDS = 120  # far more than any script needs
@@ -47,38 +39,30 @@ What to do next
   {guide}"""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of server: its name, the function that starts it, and its programs."""
-
-    name: str
-    start: Callable[[], RunningServer]
-    programs: tuple[Program, ...]
-
-
-KINDS = {
-    "triton": Kind("Triton server", lambda: TritonServer.start(models=MODELS), PROGRAMS),
-    "mlserver": Kind("MLServer", MLServer.start, MLSERVER_PROGRAMS),
-    "kserve": Kind("model server of KServe's", KServeServer.start, KSERVE_PROGRAMS),
+#: Of each kind of server: its name, its programs, and the arguments of its start.
+DEMOS: dict[str, tuple[str, tuple[Program, ...], dict[str, tuple[str, ...]]]] = {
+    "triton": ("Triton server", PROGRAMS, {"models": MODELS}),
+    "mlserver": ("MLServer", MLSERVER_PROGRAMS, {}),
+    "kserve": ("model server of KServe's", KSERVE_PROGRAMS, {}),
 }
 
 
 def main() -> int:
     """Start the server, run every program, and report. Return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
-    parser.add_argument("--server", choices=tuple(KINDS), default="triton")
+    parser.add_argument("--server", choices=tuple(DEMOS), default="triton")
     chosen = parser.parse_args().server
-    kind = KINDS[chosen]
+    name, programs, arguments = DEMOS[chosen]
     print(f"The scripts are in {ROOT / 'demo' / 'legacy'}. None of them knows of tritonclient.")
     reach_loopback_directly()
     try:
-        with kind.start() as server:
-            print(f"A genuine {kind.name} answers HTTP on {server.http}, gRPC on {server.grpc}.")
-            problems = run_all(server, kind.programs)
+        with KINDS[chosen].start(**arguments) as server:
+            print(f"A genuine {name} answers HTTP on {server.http}, gRPC on {server.grpc}.")
+            problems = run_all(server, programs)
     except (MissingPrerequisite, ServerFailed) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    return report(problems, kind.programs, chosen)
+    return report(problems, programs, chosen)
 
 
 def reach_loopback_directly() -> None:

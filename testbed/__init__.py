@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from testbed.launcher import TritonServer
 from testbed.open_servers import KServeServer, MLServer
 from testbed.process import ServerFailed
 from testbed.progress import MissingPrerequisite
 
-__all__ = [
-    "KServeServer",
-    "MLServer",
-    "MissingPrerequisite",
-    "ServerFailed",
-    "TritonServer",
-]
+__all__ = ["KINDS", "KServeServer", "MLServer", "MissingPrerequisite", "ServerFailed"]
+__all__ += ["TritonServer"]
+
+#: The kinds of servers. Each has ``prepare``, which installs it, and ``start``.
+KINDS: dict[str, Any] = {"triton": TritonServer, "mlserver": MLServer, "kserve": KServeServer}

@@ -7,26 +7,9 @@ import contextlib
 import signal
 import sys
 import time
-from typing import Callable
 
-from testbed import (
-    KServeServer,
-    MissingPrerequisite,
-    MLServer,
-    ServerFailed,
-    TritonServer,
-    environment,
-    open_environment,
-)
-from testbed.open_environment import KSERVE, MLSERVER
+from testbed import KINDS, MissingPrerequisite, ServerFailed
 from testbed.process import RunningServer
-
-# Kind of server → the function that installs it, and the function that starts it.
-SERVERS: dict[str, tuple[Callable[[], object], Callable[[], RunningServer]]] = {
-    "triton": (environment.prepare, TritonServer.start),
-    "mlserver": (lambda: open_environment.prepare(MLSERVER), MLServer.start),
-    "kserve": (lambda: open_environment.prepare(KSERVE), KServeServer.start),
-}
 
 
 def main() -> int:
@@ -35,14 +18,14 @@ def main() -> int:
     parser.add_argument(
         "--prepare", action="store_true", help="only make the server's environment, then exit"
     )
-    parser.add_argument("--server", choices=tuple(SERVERS), default="triton")
+    parser.add_argument("--server", choices=tuple(KINDS), default="triton")
     options = parser.parse_args()
+    kind = KINDS[options.server]
     try:
-        prepare, start = SERVERS[options.server]
         if options.prepare:
-            prepare()
+            kind.prepare()
         else:
-            _serve(start())
+            _serve(kind.start())
     except KeyboardInterrupt:
         print("testbed: interrupted before the server was ready", file=sys.stderr)
         return 130

@@ -8,7 +8,6 @@ from typing import Sequence
 
 from testbed import environment
 from testbed import repository as standard
-from testbed.environment import chosen
 from testbed.process import Launch, RunningServer
 
 _STARTED = ("Started GRPCInferenceService at", "Started HTTPService at")
@@ -16,6 +15,11 @@ _STARTED = ("Started GRPCInferenceService at", "Started HTTPService at")
 
 class TritonServer(RunningServer):
     """A running ``tritonserver``; use ``start``."""
+
+    @staticmethod
+    def prepare() -> None:
+        """Install the server, if missing."""
+        environment.prepare()
 
     @classmethod
     def start(
@@ -39,7 +43,8 @@ class TritonServer(RunningServer):
         Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
         prepared = environment.prepare()
-        options = [f"--model-control-mode={model_control_mode}", *chosen().flags, *extra_args]
+        flags = environment.chosen().flags
+        options = [f"--model-control-mode={model_control_mode}", *flags, *extra_args]
         options += [f"--id={server_id}"] if server_id is not None else []
         explicit = model_control_mode == "explicit"
         if explicit:

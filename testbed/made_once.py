@@ -38,14 +38,8 @@ def _writable_cache_folder() -> Path:
             f"The server cannot run from {str(cache)!r}: its Python backend needs a path without "
             "spaces and quotes. Name another folder in the variable TESTBED_CACHE."
         )
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        (cache / ".gitignore").write_text("*\n", encoding="utf-8")
-    except OSError as problem:
-        raise MissingPrerequisite(
-            f"Cannot write the server environment to {cache}: {problem}. "
-            "Name a folder of yours in the variable TESTBED_CACHE."
-        ) from problem
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / ".gitignore").write_text("*\n", encoding="utf-8")
     return cache
 
 
@@ -70,10 +64,7 @@ class VirtualEnvironment:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the cache's folder ``name``. Call ``make(folder)`` if it is not complete.
-
-    Raise MissingPrerequisite if the cache cannot be written.
-    """
+    """Return the cache's folder ``name``. Call ``make(folder)`` if it is not complete."""
     folder = _writable_cache_folder() / name
     with _locked(folder.with_suffix(".lock")):
         if not is_complete(folder):

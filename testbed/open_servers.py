@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 
-from testbed import open_environment
-from testbed.open_environment import KSERVE, MLSERVER, MODELS, Recipe
+from testbed.open_environment import KSERVE, MLSERVER, MODELS, Recipe, prepare, trained
 from testbed.process import Launch, RunningServer, free_ports
 
 
 class MLServer(RunningServer):
     """A running MLServer; use ``start``."""
+
+    @staticmethod
+    def prepare() -> None:
+        """Install MLServer and train its models, if missing."""
+        prepare(MLSERVER)
 
     @classmethod
     def start(cls) -> MLServer:
@@ -18,13 +22,10 @@ class MLServer(RunningServer):
 
         Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
-        trained = open_environment.trained(MLSERVER)
 
-        def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
-            ports = [str(port) for port in (http_port, grpc_port, free_ports()[0])]
-            return _launch(
-                folder, MLSERVER, "mlserver_app.py", f"{folder}/models", str(trained), *ports
-            )
+        def launch(folder: str, *ports: int) -> Launch:
+            models = (f"{folder}/models", trained(MLSERVER))
+            return _launch(folder, MLSERVER, "mlserver_app.py", *models, *ports, free_ports()[0])
 
         return cls(launch)
 
@@ -32,21 +33,22 @@ class MLServer(RunningServer):
 class KServeServer(RunningServer):
     """A running KServe model server; use ``start``."""
 
+    @staticmethod
+    def prepare() -> None:
+        """Install KServe's model server, if missing."""
+        prepare(KSERVE)
+
     @classmethod
     def start(cls) -> KServeServer:
         """Serve the models of the table. Wait until they are ready.
 
         Raise MissingPrerequisite or ServerFailed if the server does not start.
         """
-
-        def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
-            return _launch(folder, KSERVE, "kserve_app.py", str(http_port), str(grpc_port))
-
-        return cls(launch)
+        return cls(lambda folder, *ports: _launch(folder, KSERVE, "kserve_app.py", *ports))
 
 
-def _launch(folder: str, recipe: Recipe, program: str, *arguments: str) -> Launch:
-    prepared = open_environment.prepare(recipe)
+def _launch(folder: str, recipe: Recipe, program: str, *arguments: object) -> Launch:
+    prepared = prepare(recipe)
     own = {
         "PYTHONPATH": str(MODELS),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -54,5 +56,5 @@ def _launch(folder: str, recipe: Recipe, program: str, *arguments: str) -> Launc
         "TESTBED_SEMAPHORES": f"/{os.path.basename(folder)}",  # read by mlserver_app.py
     }
     kept = {n: v for n, v in prepared.variables().items() if not n.startswith("MLSERVER_")}
-    command = [prepared.python, str(MODELS / program), *arguments]
+    command = [prepared.python, str(MODELS / program), *map(str, arguments)]
     return Launch(command, {**kept, **own})

@@ -129,7 +129,7 @@ def test_a_server_that_falls_silent(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each call has a timeout, and the first timeout ends the check."""
-    monkeypatch.setattr(_server, "PATIENCE", 5)
+    monkeypatch.setattr(_server, "PATIENCE", 2)
     described = {"name": "triton", "version": "2.0", "extensions": ["model_configuration"]}
     rows = [{"name": f"m{number}", "version": "1", "state": "READY"} for number in range(50)]
     known: dict[str, object] = {"/v2": described, "/v2/health/ready": {}}
@@ -146,7 +146,7 @@ def test_a_server_that_falls_silent(
         assert main(["doctor", "--url", server.address]) == 1
         ended.set()
     text = capsys.readouterr().out
-    expected = "no answer within 5 seconds, after it had answered other questions"
+    expected = "no answer within 2 seconds, after it had answered other questions"
     assert f"  WRONG  {expected}" in text
     assert ", over HTTP" in text
 
