@@ -117,4 +117,4 @@ def test_callbacks(
                 ids = burst(context)
             assert len(set(ids)) == len(ids) == len(ACTIONS)
             tried(CALLBACKS, len(ACTIONS), "callbacks")
-    assert no_thread_more(threads, 4)
+    assert no_thread_more(threads, len(ACTIONS))  # idle threads stay for some seconds

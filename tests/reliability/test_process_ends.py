@@ -60,7 +60,10 @@ CALLS = {
 #: The pending work of a program when it ends.
 LEFT = {
     "everything": "for _ in range(3): context.async_run(print, slow(1), RAW)\n"
-    "for _ in range(3): context.async_run(slow(1), RAW)",
+    "ids = [context.async_run(slow(1), RAW) for _ in range(3)]\n"
+    "waiting = threading.Thread(target=context.get_async_run_results, args=(ids[0], True))\n"
+    "waiting.daemon = True\n"
+    "waiting.start()",
     "daemon threads": "def loop():\n    while True: context.run(slow(0), RAW)\n"
     "for _ in range(3): threading.Thread(target=loop, daemon=True).start()\n"
     "time.sleep(0.2)",

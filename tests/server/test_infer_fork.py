@@ -30,26 +30,6 @@ assert os.waitpid(child, 0)[1] == 0
 assert [step(context, 6, 0, 9500), step(context, 7, 2)] == [11, 18]
 """
 
-#: A child that closes its parent's stream while a request is on its way.
-CLOSE = """
-import os, signal, sys, threading
-import numpy as np
-from tensorrtserver.api import *
-from tritonclient_shim.core import forks
-forks.PATIENCE = 0.1  # the fork does not wait for the answer
-done = threading.Event()
-context = InferContext(sys.argv[1], 1, 'slow', streaming=True)
-inputs = {'INPUT0': [np.array([1], np.float32)]}
-context.async_run(lambda *_: done.set(), inputs, {'OUTPUT0': InferContext.ResultFormat.RAW})
-child = os.fork()
-if child == 0:
-    signal.alarm(20)
-    context.close()
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-assert done.wait(20)
-assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
-"""
 
 #: A child that fetches results of its parent's requests, and sends its own.
 FETCH = """
@@ -174,11 +154,6 @@ def test_fork_while_threads_call(triton: Any, tmp_path: Path, way: str, support:
 def test_stream_in_a_forked_child(triton: Any, tmp_path: Path, end: str) -> None:
     """A child opens its own stream and leaves its parent's alone. The parent's sequence goes on."""
     run(STREAM, tmp_path, triton.grpc, end, GRPC_ENABLE_FORK_SUPPORT="1")
-
-
-def test_child_closes_its_parents_stream(triton: Any, tmp_path: Path) -> None:
-    """close() in a child does not wait, and the parent's request is answered."""
-    run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
 
 
 @pytest.mark.parametrize("way", ["0 unary", "1 unary", "1 stream"])

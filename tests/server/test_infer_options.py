@@ -41,18 +41,12 @@ def test_sequence(open_context: Any, sequence: str, way: str) -> None:
     assert [number(item, "CORRID") for item in sums] == [correlation_id] * 3
 
 
-@pytest.mark.parametrize("priority", [1, 2**32 - 1, 2**32 + 1, -1])
-def test_priority(connect: Any, priority: int) -> None:
-    """Priority has 32 bits, modulo 2**32. A model without levels ignores it."""
+@pytest.mark.parametrize("name", ["priority", "timeout_us"])
+def test_any_integer(connect: Any, name: str) -> None:
+    """Priority is modulo 2**32, timeout_us modulo 2**64. A model without a policy ignores them."""
     # docs/v1-behaviour.md §3.9
-    assert set(connect("simple").run(add_sub(), BOTH, priority=priority)) == set(BOTH)
-
-
-@pytest.mark.parametrize("timeout_us", [1, 2**63, 2**64 - 1, -1])
-def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
-    """timeout_us is a full uint64. A model without a queue policy ignores it."""
-    # docs/v1-behaviour.md §3.9
-    assert set(connect("simple").run(add_sub(), BOTH, timeout_us=timeout_us)) == set(BOTH)
+    for value in (1, 2**32 - 1, 2**32 + 1, 2**63, 2**64 - 1, -1):
+        assert set(connect("simple").run(add_sub(), BOTH, **{name: value})) == set(BOTH)
 
 
 @not_on("2.33", "takes requests out of the queue before the model is free")

@@ -11,7 +11,7 @@ import pytest
 
 from tensorrtserver.api import InferContext
 from tests.own_interpreter import run_program
-from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
+from tests.server.infer_cases import BOTH, SUM, Completions, add_sub
 
 
 def in_child(work: Callable[[], bool]) -> int:
@@ -51,15 +51,6 @@ class TestFork:
             assert in_child(work) == 0
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
-    def test_child_closes_its_parents(self, triton: Any) -> None:
-        """close() in a child does not wait for requests of its parent."""
-        # docs/v1-behaviour.md §5
-        done = Completions()
-        with InferContext(triton.http, 0, "slow") as context:
-            context.async_run(done, fp32(0.5), ONE)
-            assert in_child(lambda: context.close() is None) == 0
-            assert number(context.get_async_run_results(*done.wait())) == pytest.approx(0.5)
-
 
 #: A child infers over gRPC before its parent does. gRPC itself does not support both.
 FORK = """
@@ -77,32 +68,6 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 assert work()
 """
-
-EXIT = """
-import sys, threading
-import numpy as np
-from tensorrtserver.api import *
-KINDS = {'http': (sys.argv[1], 0, False), 'grpc': (sys.argv[2], 1, False),
-         'stream': (sys.argv[2], 1, True)}
-url, protocol, streaming = KINDS[sys.argv[3]]
-context = InferContext(url, protocol, 'slow', streaming=streaming)
-def slow(seconds):
-    return {'INPUT0': [np.array([seconds], np.float32)]}
-RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}
-context.run(slow(0), RAW)
-context.me = context
-context.async_run(lambda *a: None, slow(2), RAW)
-ids = [context.async_run(slow(2), RAW) for _ in range(3)]
-threading.Thread(target=context.get_async_run_results, args=(ids[0], True), daemon=True).start()
-raise SystemExit(0)
-"""
-
-
-@pytest.mark.parametrize("kind", ["http", "grpc", "stream"])
-def test_interpreter_exit(triton: Any, kind: str) -> None:
-    """The interpreter ends quickly and silently with requests and a waiting thread."""
-    # docs/v1-behaviour.md §5
-    assert run_program(EXIT, triton.http, triton.grpc, kind) == (0, "", "")
 
 
 def test_grpc_in_a_forked_child(triton: Any) -> None:

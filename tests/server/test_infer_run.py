@@ -103,17 +103,7 @@ class Items:
         return self.pairs
 
 
-class Unindexed(Items):
-    """A mapping without item access."""
-
-    def __iter__(self) -> Any:
-        return iter([key for key, _ in self.pairs])
-
-    def values(self) -> list[Any]:
-        return [value for _, value in self.pairs]
-
-
-@pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items, Unindexed])
+@pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items])
 def test_dict_like(connect: Any, kind: Any) -> None:
     """Inputs and outputs may be any object with ``items``, for each request."""
     # docs/v1-behaviour.md §3.3, §3.8

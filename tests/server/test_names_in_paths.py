@@ -12,7 +12,6 @@ import pytest
 from tensorrtserver.api import (
     InferContext,
     InferenceServerException,
-    ModelControlContext,
     ServerStatusContext,
     SharedMemoryControlContext,
 )
@@ -63,33 +62,12 @@ def test_a_region_behind_a_proxy(proxy: str, triton: TritonServer, name: str) ->
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_the_same_region_over_grpc(triton: TritonServer, name: str) -> None:
-    """Over gRPC such a name is an ordinary name."""
-    regions = Regions(triton.grpc, 1)
-    try:
-        odd = regions.empty(64, name)
-        assert name in regions.listed()
-        regions.control.unregister(odd)
-        assert name not in regions.listed()
-    finally:
-        regions.remove()
-
-
-@pytest.mark.parametrize("name", STEPS)
 def test_a_model(triton: TritonServer, name: str) -> None:
     """A request for a model of such a name is refused and not sent."""
     with refused(name):
         InferContext(triton.http, 0, name)
     with ServerStatusContext(triton.http, 0, name) as status, refused(name):
         status.get_server_status()
-
-
-def test_a_model_to_load(triton: TritonServer) -> None:
-    """Loading and unloading refuse such a name; a name with a slash gets v1's own text."""
-    with ModelControlContext(triton.http, 0) as control:
-        for act in (control.load, control.unload):
-            with refused(".."):
-                act("..")
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -135,13 +135,6 @@ def test_endless_requests(stub: Any, monkeypatch: Any) -> None:
     stream.cancel()
 
 
-def test_no_requests(stub: Any) -> None:
-    """An empty stream ends at once with OK."""
-    stream = stub.StreamInfer(iter([]), SECONDS)
-    assert list(stream) == []
-    assert (stream.code(), stream.details()) == (Code.OK, "")
-
-
 def test_large_tensors(stub: Any) -> None:
     """Requests beyond the limit of those waiting for the network are all sent, in order."""
     data = np.arange(250_000, dtype=np.float32)
