@@ -16,8 +16,8 @@ from tests.reliability.identified_calls import KINDS
 from tests.reliability.server_process import MODEL
 
 PROMISE = (
-    "A name that no longer resolves ends a call with a documented error, and one that leads to "
-    "another address leads the same context there"
+    "If a name no longer resolves, the call raises a documented error. If it leads to another "
+    "address, the context connects there"
 )
 HOST = "server.invalid"
 PATIENCE = 60.0

@@ -18,8 +18,9 @@ from tests.reliability.identified_calls import KINDS, Outcome, ask, numbers
 from tests.reliability.server_process import MODEL
 
 PROMISE = (
-    "A certificate that is exchanged under an open context is checked at the next connection: one "
-    "that is trusted goes unnoticed, another one is refused, and the context works when it is back"
+    "If a server's certificate is replaced, open contexts check the new one at the next "
+    "connection. They refuse an untrusted certificate. They work again when the trusted one is "
+    "back"
 )
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 REFUSED = (

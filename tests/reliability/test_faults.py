@@ -20,8 +20,8 @@ from tests.reliability.identified_calls import STYLES, Outcome, ask, marker, num
 from tests.reliability.replaced_server import ReplacedServer
 
 PROMISE = (
-    "A connection that fails at any moment of a call ends it with a documented error within its "
-    "limit, or not at all; each callback comes once, no answer is another request's, and the same "
+    "A connection fails at any moment of a call. The call then succeeds, or raises a documented "
+    "error within its time limit. Each callback comes once, with its own request's reply. The "
     "context works afterwards"
 )
 LIMIT = 1.0  # seconds for calls, and for connections of streams

@@ -24,12 +24,12 @@ from tests.server.infer_cases import wait_for
 PROGRAM = Path(__file__).with_name("fork_program.py")
 BUSY_PROGRAM = Path(__file__).with_name("busy_fork_program.py")
 PROMISE = (
-    "Children of a process with idle contexts use their own and the inherited ones, whatever way "
-    "and thread they are started by, and so does their parent"
+    "A process with idle contexts starts children in any way, from any thread. Parent and "
+    "children can use the inherited contexts and their own"
 )
 BUSY_PROMISE = (
-    "A child that is forked while other threads are at work anywhere in the package, on contexts "
-    "over HTTP or of `tritonclient_shim.testing`, does not hang, and its parent goes on"
+    "A child is forked while threads use contexts over HTTP or of `tritonclient_shim.testing`. "
+    "The child does not hang, and the parent keeps working"
 )
 FORKS = ("os.fork", "fork", "executor fork")
 WAYS = (*FORKS, "forkserver", "spawn", "executor forkserver", "executor spawn")

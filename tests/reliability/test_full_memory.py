@@ -8,8 +8,8 @@ from tests.own_interpreter import run_program
 from tests.reliability.counts import Tried
 
 PROMISE = (
-    "A full `/dev/shm` is a `SharedMemoryException` of the call that needs the memory; the process "
-    "lives, and its other regions keep their data"
+    "If `/dev/shm` is full, the call that needs memory raises `SharedMemoryException`. The "
+    "process survives, and its other regions keep their data"
 )
 MOUNT = 'mount -t tmpfs -o size=4m,nr_inodes={inodes} tmpfs /dev/shm && exec "$@"'
 BEGIN = """

@@ -13,8 +13,8 @@ from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS
 
 PROMISE = (
-    "A process ends within two seconds and with its own exit code, whatever it left under way, and "
-    "whatever its destructors and atexit functions still ask of its contexts"
+    "A process ends within two seconds and with its own exit code. Pending calls do not delay it."
+    " Its destructors and atexit functions may use contexts"
 )
 CODE = 3
 LIMIT = 2.0  # seconds from the last line of a program to the end of its process

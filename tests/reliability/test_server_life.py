@@ -17,9 +17,9 @@ from tests.reliability.identified_calls import STYLES, Outcome, ask, numbers, wi
 from tests.reliability.server_process import MODEL, ServerProcess, some_of
 
 PROMISE = (
-    "A server that is killed, stopped, started again or loses a model or its process ends a call "
-    "with a documented error or not at all; each callback comes once, no answer is another "
-    "request's, and the same context works when the server is back"
+    "A server is killed, stopped or started again, or loses a model or its process. Calls then "
+    "succeed or raise a documented error. Each callback comes once, with its own request's reply."
+    " The context works once the server is back"
 )
 BOUND = 60.0  # seconds that no call may take on a busy machine
 PAUSE = 0.3  # seconds that a server is stopped

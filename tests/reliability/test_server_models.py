@@ -15,8 +15,8 @@ from tests.reliability.identified_calls import KINDS, STYLES, Outcome, in_style,
 from tests.reliability.server_process import ServerProcess, some_of
 
 PROMISE = (
-    "A model that is another one after a reload or a new start of its server leads to a right "
-    "answer or a documented error, and the same context works when the model is the old one again"
+    "A model differs after a reload or a restart of its server. Calls then return right results "
+    "or raise a documented error. The context works again with the old model"
 )
 
 #: A change: text in the configuration, its replacement, the beginning of a refusal for a call of

@@ -17,8 +17,8 @@ from tests.reliability.server_process import ServerProcess, some_of
 from tests.server.infer_cases import wait_for
 
 PROMISE = (
-    "A shared-memory region that is unlinked, unregistered or made smaller ends a call with a "
-    "documented error or not at all, and never the client's process"
+    "A shared-memory region is unlinked, unregistered or made smaller. Calls then succeed or "
+    "raise a documented error. The client's process survives"
 )
 BOUND = 60.0  # seconds that no call may take on a busy machine
 SIZE = 300_000  # elements: more than a page, and copied through a mapping

@@ -18,8 +18,8 @@ from tests.reliability.identified_calls import KINDS
 
 PROGRAM = Path(__file__).with_name("signal_program.py")
 PROMISE = (
-    "A signal ends a waiting call within two seconds when its handler raises, lets it go on when "
-    "it returns, and costs no request and no context"
+    "A signal ends a waiting call within two seconds if its handler raises. The call continues if"
+    " the handler returns. All requests and contexts survive"
 )
 INTERRUPTING = ("SIGINT default", "SIGTERM raises", "SIGINT raises", "SIGTERM default")
 ANSWERED = (*INTERRUPTING, "SIGTERM returns", "SIGINT returns")
