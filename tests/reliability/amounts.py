@@ -26,6 +26,7 @@ AMOUNTS = {
     "arguments of any kind": (200, 100_000),
     "settings of any kind": (120, 12_000),
     "calls of a stub": (100, 4_000),
+    "commands with any arguments": (56, 840),
     "requests to the gateway": (200, 50_000),
     "programs that are migrated": (20, 500),
     "signals in each waiting call": (1, 100),
