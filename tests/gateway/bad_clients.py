@@ -16,10 +16,11 @@ def head(*fields: str, path: str = "/api/infer/simple", header: str = SIMPLE) ->
 
 
 class Raw:
-    """A connection that may send any bytes."""
+    """A connection to a gateway or an address, which may send any bytes."""
 
-    def __init__(self, gateway: Gateway, data: bytes = b"") -> None:
-        host, _, port = gateway.http.rpartition(":")
+    def __init__(self, gateway: Gateway | str, data: bytes = b"") -> None:
+        address = gateway if isinstance(gateway, str) else gateway.http
+        host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
         self.socket.sendall(data)
 

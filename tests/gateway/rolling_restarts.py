@@ -111,7 +111,7 @@ class Pair:
         self._arguments = arguments
         ports = [free_ports()[0] for _ in range(4)]
         self.http, self.grpc = ports[:2], ports[2:]
-        self._running = [self._start(number) for number in range(2)]
+        self.gateways = [self._start(number) for number in range(2)]
 
     def _start(self, number: int) -> Gateway:
         addresses = f"127.0.0.1:{self.http[number]}", f"127.0.0.1:{self.grpc[number]}"
@@ -119,10 +119,14 @@ class Pair:
 
     def restart(self, number: int) -> None:
         """Stop a gateway and start it again."""
-        assert self._running[number].stop() == 0
-        self._running[number] = self._start(number)
+        assert self.gateways[number].stop() == 0
+        self.gateways[number] = self._start(number)
+
+    def memory(self) -> int:
+        """Return the bytes of memory that both use."""
+        return 1024 * sum(gateway.figure("VmRSS") for gateway in self.gateways)
 
     def stop(self) -> None:
         """Stop both."""
-        for gateway in self._running:
+        for gateway in self.gateways:
             gateway.stop()

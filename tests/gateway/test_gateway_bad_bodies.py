@@ -15,8 +15,6 @@ from tests.gateway.bad_clients import Raw, chunk, head
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of, until
 from tests.gateway.grpc_requests import BODY, SIMPLE
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 LIMIT = 8_000_000
 CHUNKED = "Transfer-Encoding: chunked"
 GZIP = "Content-Encoding: gzip"

@@ -24,8 +24,6 @@ from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tests.gateway.recording_proxy import RecordingProxy
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 SECRET = "of-the-gateway"
 SENT = {"authorization": "Bearer mine", "traceparent": "00-a-b-01", "x-own": "1", "x-other": "2"}
 INFER = {"NV-InferRequest": SIMPLE}

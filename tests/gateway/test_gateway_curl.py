@@ -15,8 +15,6 @@ from tests.gateway.gateway_process import Gateway, StartGateway, until
 from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, A, B, seconds
 from tritonclient_shim.protos import api_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 HEADER = f'NV-InferRequest: {SIMPLE} output {{ name: "OUTPUT0" }}'
 INFER = "/api/infer/simple?format=binary"
 OUT = ("-o", "out", "-D", "headers", "-w", "%{http_code}")

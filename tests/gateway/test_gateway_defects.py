@@ -19,8 +19,6 @@ from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 #: A plugin that fails at every request.
 PLUGIN = """
 class Broken:

@@ -17,8 +17,6 @@ from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
 from tritonclient_shim.cli import _parser
 from tritonclient_shim.gateway.options import OPTIONS, options_from
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 UNIT = "tritonclient-shim-gateway@.service"
 
 

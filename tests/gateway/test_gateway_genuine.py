@@ -11,8 +11,6 @@ from demo.programs import PROGRAMS, Program
 from tests.gateway.gateway_process import ROOT, Gateway
 from tests.gateway.oracle import OracleEnvironment
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 #: The genuine client cannot run these: it sends bytes in object arrays as their repr
 #: (docs/v1-behaviour.md §3.6), and release 1.11 no longer has the asynchronous API of 1.7
 #: (docs/v1-behaviour.md §2.2).

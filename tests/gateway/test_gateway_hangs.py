@@ -16,8 +16,6 @@ from tests.gateway.gateway_process import Gateway, StartGateway, code_of, until
 from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 LIMITS = ("--upstream-timeout", "1", "--health-timeout", "1")
 
 

@@ -10,8 +10,6 @@ from tests.gateway.gateway_process import Answer, Gateway, code_of
 from tests.gateway.grpc_requests import BODY, SIMPLE, A, B
 from tritonclient_shim.protos import api_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 BOTH = f'{SIMPLE} output {{ name: "OUTPUT0" }} output {{ name: "OUTPUT1" }}'
 
 

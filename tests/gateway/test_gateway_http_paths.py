@@ -9,8 +9,6 @@ from tests.gateway.gateway_process import Gateway, code_of
 from tests.gateway.grpc_requests import BODY, SLOW, health
 from tritonclient_shim.protos import server_status_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 CONTROL = "/api/sharedmemorycontrol"
 
 

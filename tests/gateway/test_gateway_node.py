@@ -22,8 +22,6 @@ from tritonclient_shim.protos import request_status_pb2
 
 pytestmark = pytest.mark.release  # packages of Node.js
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 CLIENT = Path(__file__).with_name("node_client.js")
 SUMS = [(A + B).tolist(), (A - B).tolist()]
 #: gRPC's status codes.

@@ -10,8 +10,6 @@ from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway, StartGateway, ask, until
 from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 NAME = "tritonclient_shim_gateway_"
 OPTIONS = ("--metrics-address", "127.0.0.1:0")
 

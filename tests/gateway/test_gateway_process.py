@@ -27,8 +27,6 @@ from tests.gateway.gateway_process import (
 from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, health, of_floats, seconds, simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 LARGE = 'batch_size: 1 input { name: "INPUT0" dims: 5000 } output { name: "OUTPUT0" }'
 NOWHERE = "127.0.0.1:9"
 

@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import head
+from tests.gateway.bad_clients import Raw, head
 from tests.gateway.front_proxies import Front, behind_envoy, behind_nginx
-from tests.gateway.gateway_process import Answer, Client, code_of, infer
+from tests.gateway.gateway_process import PATIENCE, Answer, Client, code_of, infer
 from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, A, B, failing, seconds, simple, slow
 from tests.gateway.rolling_restarts import Pair
 from tests.server.nginx import nginx
 from tritonclient_shim.protos import api_pb2
 
 pytestmark = pytest.mark.release  # nginx and Envoy
-
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SCORES = np.arange(1000, dtype=np.float32).tobytes()
 #: nginx in front of two gateways with the minimal configuration of its manual.
@@ -112,6 +110,41 @@ def test_idle_uploads_end_at_the_proxy(
             assert infer(http, "simple", SIMPLE, BODY).code == 200
             answer = client.recv(65536)
             assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_many_large_bodies(pair: Pair, tmp_path: Path) -> None:
+    """A gateway alone keeps all bodies that arrive in memory; nginx sends it complete ones.
+
+    ``limit_conn`` bounds the number of bodies at one time.
+    """
+    size, count, limit = 20_000_000, 10, 2
+    header = (
+        f'batch_size: 1 input {{ name: "INPUT0" dims: {size // 4} }} output {{ name: "OUTPUT0" }}'
+    )
+    start = head(f"Content-Length: {size}", path="/api/infer/identity_fp32", header=header)
+
+    def upload(http: str) -> tuple[int, Counter[int]]:
+        """Return the gateways' memory for halves of bodies, and the answers to all bodies."""
+        for number in range(2):  # a gateway keeps the memory of earlier bodies
+            pair.restart(number)
+        before = pair.memory()
+        clients = [Raw(http, start + bytes(size // 2)) for _ in range(count)]
+        time.sleep(2)  # the gateways have nothing to do, or read
+        halves = pair.memory() - before
+        codes: Counter[int] = Counter()
+        for client in clients:
+            client.push(bytes(size - size // 2), PATIENCE)
+            codes[client.answer().code] += 1
+            client.close()
+        return halves, codes
+
+    with behind_nginx(tmp_path, pair) as (http, _):
+        halves, codes = upload(http)
+        assert halves < size and codes == {200: count}
+    with behind_nginx(tmp_path, pair, limit) as (http, _):
+        assert upload(http)[1] == {200: limit, 503: count - limit}
+    halves, codes = upload(f"127.0.0.1:{pair.http[0]}")
+    assert halves > 0.8 * count * size / 2 and codes == {200: count}
 
 
 def over_http(address: str, _: int) -> str:

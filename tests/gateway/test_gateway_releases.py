@@ -15,8 +15,6 @@ from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2, server_status_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 CONTROL = "/api/sharedmemorycontrol"
 OLD, NEW = (
     "Inference request for unknown model 'nope'",

@@ -15,8 +15,6 @@ from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
 
 pytestmark = pytest.mark.release  # nginx and Envoy
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 #: Rolling restarts, and the least number of requests. In full with GATEWAY_RESTARTS=10.
 RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
 REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000

@@ -15,8 +15,6 @@ from tests.gateway.gateway_process import Gateway, ask, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 CONTROL = "/api/sharedmemorycontrol"
 
 

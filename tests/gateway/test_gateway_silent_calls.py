@@ -24,8 +24,6 @@ from tests.gateway.grpc_requests import health, simple, slow
 from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 MANY = 40
 SETTINGS, PING = b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
 #: A plugin that has the gateway send its pings to gRPC clients more often.

@@ -15,8 +15,6 @@ from tests.gateway.gateway_process import Client, Gateway, StartGateway, code_of
 from tests.gateway.grpc_requests import BODY, SIMPLE, simple, slow
 from tests.relays import Relay
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 MANY = 40
 FLOATS = 'batch_size: 1 input { name: "INPUT0" dims: %d } output { name: "OUTPUT0" }'
 IDENTITY = "/api/infer/identity_fp32"

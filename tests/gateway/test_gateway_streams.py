@@ -17,8 +17,6 @@ from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
 from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 START, END = 1, 2
 
 

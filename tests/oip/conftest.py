@@ -13,6 +13,7 @@ import pytest
 from testbed import KServeServer, MLServer
 from testbed.open_environment import KSERVE, MLSERVER, Recipe, reason_to_skip
 from testbed.process import RunningServer
+from tests.gateway.conftest import start_gateway  # noqa: F401 (a fixture)
 
 
 def _skip_unless_installed(recipe: Recipe) -> None:

@@ -14,8 +14,6 @@ from tests.gateway.grpc_requests import simple
 from tests.gateway.oracle import OracleEnvironment
 from tritonclient_shim.protos import request_status_pb2
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 PROGRAM = Path(__file__).with_name("genuine_open.py")
 IRIS = {
     "iris": {

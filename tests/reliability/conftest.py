@@ -10,6 +10,7 @@ from typing import Any, Iterator
 
 import pytest
 
+from tests.gateway.conftest import behind, gateway  # noqa: F401 (fixtures)
 from tests.reliability.amounts import profile
 from tests.reliability.counts import PAGE, Count, Counts, Tried, with_counts
 from tests.reliability.fuzzing import SEED

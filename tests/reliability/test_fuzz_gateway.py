@@ -21,8 +21,6 @@ from tests.reliability.fuzzing import fuzzed
 from tests.reliability.odd_requests import REQUESTS, http_requests, rpc_requests
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
-pytest_plugins = ["tests.gateway.gateway_fixtures"]
-
 WIRES = "Requests of any form to the gateway are answered, or end their own connection alone"
 GOOD = head("Content-Length: 128") + BODY
 _ANSWER = re.compile(rb"HTTP/[0-9]\.[0-9] ([0-9]{3}) ")

@@ -1,4 +1,4 @@
-"""Fixtures of the gateway's tests; modules name this file in ``pytest_plugins``."""
+"""Fixtures of the gateway's tests. Folders with such tests import them in their ``conftest.py``."""
 
 from __future__ import annotations
 
