@@ -12,7 +12,7 @@ from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.rewrite.edits import Change, Edits
 from tritonclient_shim.rewrite.emitted import MODULE
-from tritonclient_shim.rewrite.flows import Flows, Group
+from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 
@@ -42,8 +42,7 @@ class Draft:
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
-        self.objects: set[Group] = set()  # contexts that become objects of this class
-        self.every_object = False  # all contexts do, and so the class of subclasses
+        self.every_object = False  # all contexts become objects, and so the class of subclasses
         self.object_class = ""  # of contexts whose uses do not see their models
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten

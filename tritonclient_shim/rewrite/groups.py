@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import Callable, Iterator, List, Tuple
+from typing import Callable, Iterable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.sites import Site
@@ -36,6 +36,7 @@ _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
 _TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
 _ESCAPES = "code that gets the object may use more of a context than it has"
+_REGIONS_STAY = "shared memory stays for what cannot be rewritten"
 _DERIVED = "a class derived from it may use more of a context than it has"
 Plans = List[Tuple[ast.AST, Plan]]
 
@@ -58,10 +59,6 @@ def rewrite(draft: Draft) -> None:
     draft.protocol_class = protocols.needs_class(draft)
     draft.object_class = object_class(draft)
     planned, memory, lost = _planned(draft, groups)
-    if not _memory_fits(draft, groups, planned, memory):
-        draft.memory = False  # shared memory stays, with the contexts that use it
-        draft.outcomes.clear()
-        planned, memory, lost = _planned(draft, groups)
     whole = len(planned) == len(groups) and not lost
     draft.protocol_class = draft.protocol_class or not whole
     draft.keeps_shared_forms = not whole
@@ -80,8 +77,7 @@ def _planned(
     draft: Draft, groups: list[Group]
 ) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
     """Return plans for groups and for shared memory, and the classes of lost contexts."""
-    draft.objects.clear()
-    lost = _lost(draft)
+    lost, strays = _lost(draft)
     planned: dict[Group, Plans] = {}
     for group in groups:
         try:
@@ -90,17 +86,43 @@ def _planned(
             planned[group] = _Planner(draft, group).plans()
         except _Stays as stays:
             _leave(group, stays, draft)
-    if draft.every_object and len(draft.objects) < sum(group.kind == INFER for group in groups):
-        draft.every_object = False  # their base class stays
-        stayed = next(group for group in groups if group.kind == INFER and group not in planned)
-        lost[INFER] = stayed.creations[0]
-        for node, outcome in list(draft.outcomes.items()):
-            if outcome.what == f"a method of {draft.object_class}":
-                del draft.outcomes[node]
-                draft.todo(node, _why(lost[INFER], draft), comment=False)
-        for group in [group for group in planned if group.kind == INFER]:
+    _leave_objects(draft, groups, planned, lost)
+    memory = _memory_plans(draft)
+    if len(memory) < sum(site.id in MEMORY for site in draft.sites) or _take_regions(
+        draft, [group for group in groups if group not in planned]
+    ):
+        draft.memory, memory = False, []  # shared memory stays, with the contexts that use it
+        for group, call in _take_regions(draft, planned).items():
+            _leave(group, _Stays(call, _REGIONS_STAY), draft)
+            del planned[group]
+        for site in draft.sites:
+            if site.id in MEMORY:
+                draft.todo(site.whole, _REGIONS_STAY, comment=False)
+        _leave_objects(draft, groups, planned, lost)
+    for node in strays:
+        if draft.every_object:
+            draft.note(node, State.UNSAFE, f"a method of {draft.object_class}")
+        else:
+            draft.todo(node, _why(lost[INFER], draft), comment=False)
+    return planned, memory, lost
+
+
+def _leave_objects(
+    draft: Draft, groups: list[Group], planned: dict[Group, Plans], lost: dict[str, ast.AST]
+) -> None:
+    """Leave every context of a class with subclasses if one of the contexts stays."""
+    contexts = [group for group in groups if group.kind == INFER]
+    stayed = [group for group in contexts if group not in planned]
+    if draft.every_object and stayed:
+        draft.every_object = False
+        lost[INFER] = stayed[0].creations[0]
+        for group in [group for group in contexts if group in planned]:
             _leave(group, _Stays(lost[INFER], _why(lost[INFER], draft)), draft)
             del planned[group]
+
+
+def _memory_plans(draft: Draft) -> Plans:
+    """Return plans for the uses of shared memory that can be rewritten."""
     memory: Plans = []
     for site in draft.sites:
         node = site.whole
@@ -110,8 +132,15 @@ def _planned(
             try:
                 memory.append((node, checked(MEMORY[site.id](node, draft), node, draft)))
             except Refused as refused:
-                draft.todo(node, str(refused), draft.memory)
-    return planned, memory, lost
+                draft.todo(node, str(refused), not refused.by_option)
+    return memory
+
+
+def _take_regions(draft: Draft, groups: Iterable[Group]) -> dict[Group, ast.Call]:
+    """Return the groups with a call that takes a region, each with such a call."""
+    takers = [site.call for site in draft.sites if site.id in _TAKES_REGIONS and site.call]
+    calls = {group: [call for call in takers if call in group.calls] for group in groups}
+    return {group: own[0] for group, own in calls.items() if own}
 
 
 def _place_classes(draft: Draft) -> None:
@@ -132,21 +161,13 @@ def _why(node: ast.AST, draft: Draft) -> str:
     return known.what if known else "where this context was made is not known"
 
 
-def _memory_fits(
-    draft: Draft, groups: list[Group], planned: dict[Group, Plans], memory: Plans
-) -> bool:
-    """True if every use of shared memory can be rewritten."""
-    if len(memory) < sum(site.id in MEMORY for site in draft.sites):
-        return False
-    stay = {id(call) for group in groups if group not in planned for call in group.calls}
-    return not any(site.id in _TAKES_REGIONS and id(site.call) in stay for site in draft.sites)
-
-
-def _lost(draft: Draft) -> dict[str, ast.AST]:
+def _lost(draft: Draft) -> tuple[dict[str, ast.AST], list[ast.AST]]:
     """Return the classes with objects of unknown origin, each with a use of such an object.
 
-    Uses of an ``InferContext`` can stay as they are if all of these become objects.
+    Also return the uses of an ``InferContext`` that can stay as they are if all contexts become
+    objects.
     """
+    strays: list[ast.AST] = []
     unknown = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
     known = {id(call) for group in draft.flows.groups for call in group.calls}
     draft.every_object = False
@@ -154,7 +175,7 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
         # if errors stay v1's, the contexts that raise them stay
         if site.id in ("TS016", "TS017") and draft.errors_stay:
             draft.todo(site.whole, "errors of tritonclient do not tell it")
-            return dict.fromkeys(CONTEXTS, site.whole)
+            return dict.fromkeys(CONTEXTS, site.whole), strays
         symbol = ENTRIES[site.id].symbol
         owner = symbol.rpartition(".")[0]
         if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
@@ -162,7 +183,7 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
                 continue
             if owner == INFER and draft.options.unsafe:
                 draft.every_object = True
-                draft.note(site.whole, State.UNSAFE, f"a method of {draft.object_class}")
+                strays.append(site.whole)
                 continue
             draft.todo(site.whole, "where this context was made is not known")
             unknown[owner] = site.whole
@@ -176,7 +197,7 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
     if INFER in unknown and draft.options.unsafe:
         draft.every_object = True
         del unknown[INFER]
-    return unknown
+    return unknown, strays
 
 
 def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
@@ -279,7 +300,6 @@ class _Planner:
         for call in group.calls:
             plans.append((call, self._at(call, lambda call: of_object(call, draft))))
             plans += self._formats(call)
-        draft.objects.add(group)
         return plans
 
     def _use(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:

@@ -29,9 +29,6 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("expected inputs and outputs")
     patterns = {site.id for site in draft.sites if site.call is call}
-    if patterns & {"TS114", "TS115"} and not draft.memory:
-        raise Refused("an input or output is in shared memory, which stays")
-
     check_forms(arguments["outputs"], draft)
     if not patterns & {"TS114", "TS115"}:
         _check_batch(arguments, draft)
@@ -40,11 +37,11 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         if known is not None:
             return known
 
-    function = _function(arguments["outputs"], draft)
-    function = "infer_in_regions" if _has_regions(call, arguments, draft) else function
+    plain = _function(arguments["outputs"], draft)
+    function = "infer_in_regions" if _has_regions(call, arguments, draft) else plain
 
     def carry_out() -> None:
-        request(function, names, arguments, call, draft, carried)
+        request(function if draft.memory else plain, names, arguments, call, draft, carried)
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
 
@@ -64,7 +61,7 @@ def _has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft
     """True if an input or output may be in shared memory."""
     ids = {site.id for site in draft.sites if site.call is call}
     hidden = not all(isinstance(arguments[name], ast.Dict) for name in ("inputs", "outputs"))
-    regions = draft.memory and any(site.id == "TS081" for site in draft.sites)
+    regions = any(site.id == "TS081" for site in draft.sites)
     return bool(ids & {"TS114", "TS115"}) or hidden and regions
 
 

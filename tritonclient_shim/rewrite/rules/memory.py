@@ -17,14 +17,8 @@ from tritonclient_shim.rewrite.rules.methods import by_function, of_owner
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-_STAYS = "shared memory stays for what cannot be rewritten"
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
 _STATUS = "shared_memory_region"
-
-
-def _memory(draft: Draft) -> None:
-    if not draft.memory:
-        raise Refused(_STAYS)
 
 
 def register(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -58,9 +52,7 @@ def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 
 def _region(handle: ast.expr | None, draft: Draft) -> str:
-    """Return what is unsafe about a handle. Raise Refused if shared memory stays."""
-    if not draft.memory:
-        raise Refused(_STAYS)
+    """Return what is unsafe about a handle."""
     if handle is None:
         raise Refused("expected a handle as the first argument")
     return "" if draft.flows.of(handle, frozenset({HANDLE})) else _ELSEWHERE
@@ -98,7 +90,6 @@ def create(function: str) -> Callable[[ast.AST, Draft], Plan]:
     """Return the rule for ``create_…``: its function keeps the name, key and size."""
 
     def rule(node: ast.AST, draft: Draft) -> Plan:
-        _memory(draft)
         if not isinstance(node, ast.Call):
             raise Refused("the function is used as a value")
         group = draft.flows.group(HANDLE, node)
@@ -140,7 +131,6 @@ def strings(node: ast.AST, draft: Draft) -> Plan:
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
     """Use the exception of tritonclient's module, which has v1's name."""
-    _memory(draft)
     if not isinstance(node, (ast.Name, ast.Attribute)) or "cuda" not in _symbol(node, draft):
         return Plan(lambda: None, "tritonclient's exception")
 
