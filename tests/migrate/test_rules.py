@@ -11,7 +11,7 @@ import pytest
 import tritonclient.grpc
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
+from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo, write
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.helpers.models import InferModel
 
@@ -308,3 +308,13 @@ def test_large_sequence_id() -> None:
     sent = [model.options(corr_id=item)["sequence_id"] for item in ids]
     model.close()
     assert sent == [7, 2**63 - 1, -(2**63), -1]
+
+
+@pytest.mark.parametrize(("name", "protocol"), [("GrpcModel", "grpc"), ("InferModel", "http")])
+def test_class_with_a_name_of_the_file(name: str, protocol: str, tmp_path: Path) -> None:
+    """A class of the helpers whose name the file uses gets another name there."""
+    source = f'{STAR}{name} = 3\nmake = InferContext\nmake("u", {{}}, "m").run(i, o)\n'
+    migration = migrated(source, protocol)
+    assert f"from triton_helpers import {name} as {name}_\n" in migration.after.decode()
+    write(migration, tmp_path / "script.py")
+    assert f"class {name}:" in (tmp_path / "triton_helpers.py").read_text("utf-8")

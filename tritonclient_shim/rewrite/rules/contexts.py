@@ -121,13 +121,14 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and INFER not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
-        draft.need(class_name(draft))
-        draft.replace(node, class_name(draft))
+        name = class_name(draft)
+        draft.need(name)
+        draft.replace(node, draft.called(name))
 
 
 def class_name(draft: Draft) -> str:
     """Return the class of the objects, with classes if outputs keep v1's forms."""
-    plain = draft.object_class in map(draft.called, ("InferModel", "GrpcModel"))
+    plain = draft.object_class in ("InferModel", "GrpcModel")
     return "ClassModel" if plain and draft.keeps_shared_forms else draft.object_class
 
 

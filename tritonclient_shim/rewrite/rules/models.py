@@ -102,7 +102,7 @@ def object_class(draft: Draft) -> str:
     """Return the class of the objects that know their models."""
     ids = {site.id for site in draft.sites}
     plain = "GrpcModel" if draft.options.unsafe and is_over_grpc(draft) else "InferModel"
-    return draft.called([plain, *(name for name, own in _CLASSES.items() if own & ids)][-1])
+    return [plain, *(name for name, own in _CLASSES.items() if own & ids)][-1]
 
 
 def is_over_grpc(draft: Draft) -> bool:
