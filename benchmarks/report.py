@@ -1,13 +1,14 @@
 """Comparisons as lines, and as the tables of README.md and docs/costs.md.
 
-README.md gets a few rows. docs/costs.md gets all rows and their conditions. In each page the text
-between START and STOP is replaced.
+README.md gets a few rows. docs/costs.md gets all rows and their conditions. In each page that has
+START, with the version of this Python, the text between START and STOP is replaced.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 import textwrap
 from datetime import date
 from importlib.metadata import version
@@ -17,7 +18,7 @@ import tritonclient.http
 
 from benchmarks.harness import ROOT, Comparison, Ratio
 
-START = "<!-- scripts/bench --write writes this part -->"
+START = "<!-- scripts/bench --write writes this part on Python {}.{} -->".format(*sys.version_info)
 STOP = "<!-- until here -->"
 #: Of each protocol: the heading, the program that the facade is divided by, and the clock.
 COLUMNS = (("hand", "hand", "wall"), ("CPU", "hand", "cpu"), ("÷ bare", "bare", "wall"))
@@ -69,9 +70,10 @@ def write_pages(done: Sequence[Comparison], taken: str) -> None:
     """Write all rows and the conditions into docs/costs.md, and some rows into README.md."""
     rows = {(row.workload, row.protocol, row.against): row for row in done}
     for page, text in (("README.md", _overview(rows)), ("docs/costs.md", _costs(rows, taken))):
-        before, _, rest = (ROOT / page).read_text("utf-8").partition(START)
-        after = rest.partition(STOP)[2]
-        (ROOT / page).write_text(f"{before}{START}\n\n{text}\n\n{STOP}{after}", "utf-8")
+        before, start, rest = (ROOT / page).read_text("utf-8").partition(START)
+        if start:
+            after = rest.partition(STOP)[2]
+            (ROOT / page).write_text(f"{before}{START}\n\n{text}\n\n{STOP}{after}", "utf-8")
 
 
 def _costs(rows: Comparisons, taken: str) -> str:
