@@ -17,7 +17,9 @@ def infer(client, model_name, inputs, outputs, **options):
     batches, tensors = configs[model_name].max_batch_size > 0, []
     for name, rows in inputs.items():
         array = np.stack(rows) if batches else np.asarray(rows[0])
-        array = array.astype(object) if array.dtype.kind == "U" else array
+        if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
+            texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
+            array = np.array(texts, object).reshape(array.shape)
         tensors.append(grpcclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [grpcclient.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]

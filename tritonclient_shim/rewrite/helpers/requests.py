@@ -14,7 +14,9 @@ def infer(client, model_name, inputs, outputs, **options):
     batches, tensors = model_config(client, model_name).max_batch_size > 0, []
     for name, rows in inputs.items():
         array = np.stack(rows) if batches else np.asarray(rows[0])
-        array = array.astype(object) if array.dtype.kind == "U" else array
+        if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
+            texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
+            array = np.array(texts, object).reshape(array.shape)
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
@@ -55,10 +57,8 @@ def fitting(row, tensor):
     """Return an array with the datatype and shape of the model's input."""
     if tensor is None:
         return row
-    if tensor.data_type == model_config_pb2.TYPE_STRING:  # tritonclient takes np.bytes_ for text
-        array = np.asarray(row, object)
-        texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
-        return np.array(texts, object).reshape(array.shape)
+    if tensor.data_type == model_config_pb2.TYPE_STRING:
+        return np.asarray(row, object)
     name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
     array = np.ascontiguousarray(row).view(triton_to_np_dtype(name))
     if -1 in tensor.dims:
