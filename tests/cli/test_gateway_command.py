@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_scripts import ROOT, shim
+from tests.cli.cli_scripts import shim
 from tritonclient_shim.cli.gateway import EXTRA
 
 COMMAND = (
@@ -35,5 +35,5 @@ def test_missing(tmp_path: Path, missing: str) -> None:
 def test_requirements_are_those_of_the_extra() -> None:
     """The commands install what the extra ``gateway`` of setup.cfg requires."""
     setup = configparser.ConfigParser(interpolation=None)
-    setup.read(ROOT / "setup.cfg", "utf-8")
+    setup.read(Path(__file__).resolve().parents[2] / "setup.cfg", "utf-8")
     assert setup["options.extras_require"]["gateway"].split() == [*EXTRA.values()]
