@@ -85,19 +85,6 @@ def test_a_tritonclient_without_its_channel(
     assert backend.live()
 
 
-def test_errors_of_a_plugin_are_the_callers() -> None:
-    """A plugin's exception reaches the caller unchanged, and nothing is sent."""
-
-    def plugin(request: Any) -> None:
-        raise ValueError("no token")
-
-    with Listener() as listener:
-        backend = open_backend(Endpoint(GRPC, listener.address), (), Settings(plugin=plugin))
-        with pytest.raises(ValueError, match="^no token$"):
-            backend.server_metadata()
-        assert listener.calls == []
-
-
 WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None  # as where it is not installed

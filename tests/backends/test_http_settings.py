@@ -1,8 +1,7 @@
-"""Settings and headers on the wire of HTTP: plugins, proxies, sockets, TLS."""
+"""Settings and headers on the wire of HTTP: proxies, time limits, TLS."""
 
 from __future__ import annotations
 
-import socket
 import ssl
 from pathlib import Path
 from typing import Any, Iterator
@@ -53,37 +52,6 @@ def test_headers(server: ScriptedServer) -> None:
     assert (sent["x-one"], sent["x-two"], sent["accept"]) == ("1", "mine", "a/b")
 
 
-def test_plugin(server: ScriptedServer) -> None:
-    """A plugin is called for every request, and may change all its headers."""
-    count = iter(range(1, 9))
-
-    def plugin(request: Any) -> None:
-        assert request.headers["Inference-Header-Content-Length"]
-        request.headers["authorization"] = f"turn {next(count)}"
-        del request.headers["X-Gone"]
-
-    settings = configure(plugin=plugin, http_headers={"X-Gone": "1", "Authorization": "old"})
-    for turn in ("turn 1", "turn 2"):
-        sent = ask(server, settings)
-        assert sent["authorization"] == turn
-        assert "x-gone" not in sent
-
-
-def test_errors_of_a_plugin_are_the_callers(server: ScriptedServer) -> None:
-    """A plugin's exception reaches the caller, and nothing is sent."""
-
-    def plugin(request: Any) -> None:
-        raise LookupError("no token")
-
-    backend = open_backend(Endpoint("http", server.address), (), configure(plugin=plugin))
-    with pytest.raises(LookupError, match="no token"):
-        backend.infer(CALL)
-    with pytest.raises(LookupError, match="no token"):
-        backend.infer_async(CALL, lambda outcome: None)
-    assert server.requests == []
-    backend.close()
-
-
 def test_headers_of_the_users_client(server: ScriptedServer) -> None:
     """The client behind a context sends the context's headers; headers of a call win."""
     settings = configure(http_headers={"Authorization": "ours"})
@@ -96,11 +64,11 @@ def test_headers_of_the_users_client(server: ScriptedServer) -> None:
     backend.close()
 
 
-def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
-    """Without TLS a proxy gets the whole url and the name of the server."""
+def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TLS the proxy of http_proxy gets the whole url and the name of the server."""
     # docs/v1-behaviour.md §10.1
-    settings = configure(proxy=f"http://u:p@{server.address}")
-    backend = open_backend(Endpoint("http", "triton.test:8000/pre"), (), settings)
+    monkeypatch.setenv("http_proxy", f"http://u:p@{server.address}")
+    backend = open_backend(Endpoint("http", "triton.test:8000/pre"))
     assert backend.live()
     request = server.requests[-1]
     assert request.startswith(b"GET http://triton.test:8000/pre/v2/health/live HTTP/1.1\r\n")
@@ -111,13 +79,6 @@ def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
     assert server.requests[-1].startswith(b"POST http://triton.test:8000/pre/v2/models/m/infer ")
     backend.close()
 
-
-def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """http_proxy applies to unchanged scripts, as in v1 (docs/v1-behaviour.md §10.1)."""
-    monkeypatch.setenv("http_proxy", f"http://{server.address}")
-    backend = open_backend(Endpoint("http", "triton.test:8000"))
-    assert backend.live()
-    backend.close()
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     backend = open_backend(Endpoint("http", server.address))
     assert backend.live()
@@ -125,11 +86,11 @@ def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.Mo
     backend.close()
 
 
-def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
+def test_proxy_that_refuses_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy that does not connect to a server with TLS is a transport error."""
     with ScriptedServer(lambda _: http(407)) as proxy:
-        settings = configure(proxy=f"http://{proxy.address}")
-        backend = open_backend(Endpoint("http", "triton.test:443", True), (), settings)
+        monkeypatch.setenv("https_proxy", f"http://{proxy.address}")
+        backend = open_backend(Endpoint("http", "triton.test:443", True))
         with pytest.raises(TransportError, match="Failure when receiving data from the peer"):
             backend.live()
         assert proxy.requests[0].startswith(b"CONNECT triton.test:443 HTTP/1.1\r\n")
@@ -159,26 +120,6 @@ def test_network_timeout_is_not_repeated() -> None:
             backend.live()
         assert late.value.kind is TransportKind.TIMEOUT
         assert len(server.requests) == 2
-        backend.close()
-
-
-def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
-    """The kernel probes idle connections if set so, and does not by default."""
-    endpoint = Endpoint("http", server.address)
-    for settings, expected in (
-        (Settings(), (0,)),
-        (configure(keepalive_time=30, keepalive_timeout=6), (1, 30, 2, 3)),
-    ):
-        backend = open_backend(endpoint, (), settings)
-        backend.live()
-        (connection,) = backend._http.pool._idle
-        options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE)]
-        names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
-        options += [(socket.IPPROTO_TCP, name) for name in names]
-        values = tuple(
-            connection._socket.getsockopt(*option) for option in options[: len(expected)]
-        )
-        assert values == expected
         backend.close()
 
 

@@ -1,4 +1,4 @@
-"""Settings that cannot be used, failing plugins, and bytes that are no message."""
+"""Settings that cannot be used, errors inside the gateway, and bytes that are no message."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
-#: A plugin that fails at every request.
-PLUGIN = """
-class Broken:
-    def __call__(self, request):
-        raise ValueError("no token today")
+#: A module that has every call to Triton fail.
+BROKEN = """
+from tritonclient_shim.backends.grpc import backend
+
+def call_metadata(*_):
+    raise ValueError("no token today")
+
+backend.call_metadata = call_metadata
 """
 GARBAGE = b"\xff\xff\xff\xff"
 #: Groups in groups, under a number that no message has.
@@ -35,7 +38,6 @@ NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
     [
         ("TLS", "bogus", "TRITON_SHIM_TLS is 'bogus'; expected one of: auto"),
         ("ROOT_CERTIFICATES", __file__, f"root certificates {__file__!r} cannot be used"),
-        ("PLUGIN", "nowhere:factory", "The plugin 'nowhere:factory' cannot be made"),
     ],
 )
 def test_unusable_settings(
@@ -55,10 +57,9 @@ def test_what_fails_inside_is_internal(
     behind: TritonServer,
     start_gateway: StartGateway,
 ) -> None:
-    """If a plugin fails, calls are answered INTERNAL, streams go on, and the error is logged."""
-    (tmp_path / "broken_plugin.py").write_text(PLUGIN)
+    """If the code fails, calls are answered INTERNAL, streams go on, and the error is logged."""
+    (tmp_path / "sitecustomize.py").write_text(BROKEN)
     surroundings["PYTHONPATH"] += f":{tmp_path}"
-    surroundings["TRITON_SHIM_PLUGIN"] = "broken_plugin:Broken"
     gateway = start_gateway("--triton-grpc", behind.grpc)
     statuses = [
         gateway.infer("simple", SIMPLE, BODY).status,

@@ -26,15 +26,11 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 MANY = 40
 SETTINGS, PING = b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
-#: A plugin that has the gateway send its pings to gRPC clients more often.
+#: A module that has the gateway send its pings to gRPC clients more often.
 FREQUENT = """
 from tritonclient_shim.gateway.grpc import service
 
 service._PING_INTERVAL = 1
-
-class Plugin:
-    def __call__(self, request):
-        pass
 """
 
 
@@ -118,9 +114,8 @@ def test_calls_of_dead_clients_end(
     start_gateway: StartGateway,
 ) -> None:
     """Streams of a client that no longer answers pings end, and there is room for other calls."""
-    (tmp_path / "frequent.py").write_text(FREQUENT)  # every second, instead of 300
+    (tmp_path / "sitecustomize.py").write_text(FREQUENT)  # every second, instead of 300
     surroundings["PYTHONPATH"] += f":{tmp_path}"
-    surroundings["TRITON_SHIM_PLUGIN"] = "frequent:Plugin"
     options = ("--max-in-flight", "1", "--client-timeout", "1")
     gateway = start_gateway("--triton-grpc", behind.grpc, *options)
     with ExitStack() as stack:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from testbed import TritonServer
@@ -24,7 +22,7 @@ print(iris.name, iris.max_batch_size, iris.outputs[1].labels)
 
 def test_every_block_is_tried_below() -> None:
     """A new example of the page needs a test."""
-    assert [kind for kind, _ in BLOCKS] == ["python", "python", "json", "python"]
+    assert [kind for kind, _ in BLOCKS] == ["python", "json", "python"]
 
 
 def test_configure(tmp_path: Path) -> None:
@@ -36,38 +34,6 @@ def test_configure(tmp_path: Path) -> None:
     done = python(tmp_path, "-c", code.replace(call, f"print({call})"))
     assert done.returncode == 0, done.stderr
     assert "tls='on'" in done.stdout and str(authorities) in done.stdout
-
-
-class _Recorder(BaseHTTPRequestHandler):
-    """A server that replies with status 200, and keeps the credentials of requests."""
-
-    credentials: list[str] = []
-
-    def do_GET(self) -> None:  # noqa: N802
-        self.credentials.append(self.headers.get("Authorization", ""))
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def test_plugin(tmp_path: Path) -> None:
-    """The plugin of the page adds its credentials to requests."""
-    name, variable, value = re.findall(r"# (\S+\.py), used with (\w+)=(\S+)", PYTHON[1])[0]
-    (tmp_path / name).write_text(PYTHON[1], "utf-8")
-    script = (
-        "import sys\nfrom tensorrtserver.api import *\n"
-        "print(ServerHealthContext(sys.argv[1], ProtocolType.HTTP).is_live())"
-    )
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Recorder) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"127.0.0.1:{server.server_port}"
-        done = python(tmp_path, "-c", script, address, **{variable: value})
-        server.shutdown()
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    assert "Basic dXNlcjpwYXNzd29yZA==" in _Recorder.credentials  # user:password
 
 
 def test_models(tmp_path: Path) -> None:
@@ -82,6 +48,6 @@ def test_models(tmp_path: Path) -> None:
 def test_unwrap(tmp_path: Path) -> None:
     """The client behind a context has functions that the old API lacks."""
     with TritonServer.start(models=("simple",)) as server:
-        code = PYTHON[2].replace("localhost:8001", server.grpc)
+        code = PYTHON[1].replace("localhost:8001", server.grpc)
         done = python(tmp_path, "-c", code)
     assert (done.returncode, done.stdout) == (0, "['1']\n"), done.stderr

@@ -25,7 +25,7 @@ PROMISE = (
     "context works afterwards"
 )
 LIMIT = 1.0  # seconds for calls, and for connections of streams
-PROBES = 0.5  # seconds between probes of streams, and for their answers
+PROBES = 500  # milliseconds between probes of streams, and for their answers
 BOUND = 30.0  # seconds that no call may take on a busy machine
 
 LOST = ("HTTP client failed: ", "GRPC client failed: ")
@@ -51,9 +51,9 @@ def replaced() -> Iterator[ReplacedServer]:
 @pytest.fixture
 def limits() -> Iterator[Any]:
     """Set the time limits of a protocol; reset them at the end."""
-    streams = {
-        "connect_timeout": LIMIT, "keepalive_time": PROBES, "keepalive_timeout": PROBES
-    }  # fmt: skip
+    names = ("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms")
+    probes = dict.fromkeys(names, PROBES)
+    streams = {"connect_timeout": LIMIT, "grpc_channel_arguments": probes}
     calls = {"network_timeout": LIMIT}
 
     def set_limits(protocol: str) -> None:

@@ -61,7 +61,7 @@ values = st.one_of(
     st.dictionaries(st.sampled_from(["m", "x"]), odd.mostly(_model), max_size=2),
 )
 #: Settings that lead to other servers or look names up: not used for connections.
-ELSEWHERE = {"proxy", "rewrite_addresses", "tls", "plugin"}
+ELSEWHERE = {"rewrite_addresses", "tls"}
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def server(shared: ServerProcess) -> Iterator[ServerProcess]:
     """Yield the server, running and with its model, after any earlier test."""
     yield shared
-    tritonclient_shim.configure(network_timeout=None, keepalive_time=None, keepalive_timeout=None)
+    tritonclient_shim.configure(network_timeout=None, grpc_channel_arguments=None)
     shared.release()
     if shared.server.running:
         shared.resume()
@@ -120,7 +120,9 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 def limit(kind: str) -> None:
     """Set the time limits that apply to calls of this kind."""
     if kind == "stream":
-        tritonclient_shim.configure(keepalive_time=LIMIT / 2, keepalive_timeout=LIMIT / 2)
+        names = ("keepalive_time_ms", "keepalive_timeout_ms", "http2.ping_timeout_ms")
+        probes = {f"grpc.{name}": round(500 * LIMIT) for name in names}
+        tritonclient_shim.configure(grpc_channel_arguments=probes)
     else:
         tritonclient_shim.configure(network_timeout=LIMIT)
 

@@ -223,15 +223,15 @@ def test_fetch_inside_a_callback(connect: Any) -> None:
 def test_an_exception_before_the_request_is_sent(
     connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a plugin raises while a request is prepared, no request stays outstanding."""
+    """If code raises while a request is prepared, no request stays outstanding."""
 
     def failing(_self: Inference) -> Any:
-        raise ValueError("the plugin's own")
+        raise ValueError("not foreseen")
 
     context = connect("simple")
     with monkeypatch.context() as patch:
         patch.setattr(Inference, "prepare", failing)
-        with pytest.raises(ValueError, match="the plugin's own"):
+        with pytest.raises(ValueError, match="not foreseen"):
             context.async_run(add_sub(), BOTH, 1, 0)
     with client_error(NONE_SENT):
         context.get_ready_async_request(False)

@@ -129,22 +129,17 @@ def test_round_robin() -> None:
         assert min(len(first.calls), len(other.calls)) > 4
 
 
-def plugin(request: Any) -> None:
-    """A plugin that logs in."""
-    request.headers["Authorization"] = "Bearer " + request.headers.get("x-user", "nobody")
-
-
-def test_grpc_metadata_and_plugin() -> None:
+def test_grpc_metadata() -> None:
     """Every unary call and stream sends the metadata, also of the client behind the context."""
-    configure(grpc_metadata={"X-User": "me"}, plugin=plugin)
+    configure(grpc_metadata={"X-User": "me"})
     with Listener() as server, ServerHealthContext(server.address, 1) as context:
         assert context.is_live()
         assert unwrap(context).is_server_live(headers={"x-user": "you"})
         open_backend(Endpoint(GRPC, server.address), (), current()).open_stream(
             lambda *_: None, lambda _: None
         ).close()
-        result = [metadata["authorization"] for metadata, _ in server.calls]
-    assert result == ["Bearer me", "Bearer you", "Bearer me"]
+        result = [metadata["x-user"] for metadata, _ in server.calls]
+    assert result == ["me", "you", "me"]
 
 
 def test_grpc_without_settings() -> None:
@@ -159,13 +154,3 @@ def test_grpc_without_settings() -> None:
     assert limited[1] is not None
     assert 40 < limited[1] < 52
     assert set(plain[0]) <= {"user-agent", "accept-encoding"}
-
-
-def test_basic_auth_of_tritonclient() -> None:
-    """tritonclient's own plugin logs in over gRPC."""
-    from tritonclient.grpc.auth import BasicAuth
-
-    configure(plugin=BasicAuth("user", "word"))
-    with Listener() as server:
-        assert live(server.address, 1)
-        assert server.calls[0][0]["authorization"] == "Basic dXNlcjp3b3Jk"

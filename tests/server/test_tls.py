@@ -249,10 +249,13 @@ def test_unwrapped_client(secure: Url, protocol: int, authority: Authority) -> N
         assert unwrap(context).is_model_ready("simple")
 
 
-def test_through_a_proxy(secure: Url, authority: Authority) -> None:
+def test_through_a_proxy(
+    secure: Url, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Over HTTP, TLS goes through a proxy's tunnel (docs/v1-behaviour.md §10.1)."""
     with Relay("", is_proxy=True) as proxy:
-        configure(root_certificates=authority.roots, tls="on", proxy=f"http://me@{proxy.address}")
+        configure(root_certificates=authority.roots, tls="on")
+        monkeypatch.setenv("https_proxy", f"http://me@{proxy.address}")
         assert live(secure(0), 0)
         assert live(secure(0), 0)
     (target, _) = proxy.asked

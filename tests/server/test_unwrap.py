@@ -214,14 +214,3 @@ def test_plugin_of_the_user(context: v1.InferContext, client: Any) -> None:
     context.run(add_sub(), BOTH)
     assert len(seen) == 1
     client.unregister_plugin()
-
-
-def test_settings_reach_it(url: str, protocol: int) -> None:
-    """The settings' plugin is called for legacy calls and for the client's calls."""
-    seen: list[Any] = []
-    configure(plugin=lambda request: seen.append(request))
-    with v1.ServerHealthContext(url, protocol) as context:
-        assert context.is_live()
-        assert len(seen) == 1
-        assert unwrap(context).is_server_live()
-        assert len(seen) == 2

@@ -17,13 +17,6 @@ from tritonclient_shim.settings.fields import FIELDS, variable
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Plugin:
-    """A plugin of tritonclient's kind."""
-
-    def __call__(self, request: Any) -> None:
-        request.headers["x"] = "y"
-
-
 @pytest.fixture
 def pem(tmp_path: Path) -> str:
     """Return a readable file, whose content does not matter here."""
@@ -74,7 +67,7 @@ GOOD = [
     ("insecure", False, False),
     ("connect_timeout", "0.25", 0.25),
     ("network_timeout", 60, 60.0),
-    ("keepalive_time", "off", None),
+    ("connect_timeout", "off", None),
     ("http_headers", "Authorization: Bearer a:b", (("Authorization", "Bearer a:b"),)),
     ("http_headers", "B: 2\nA: 1", (("A", "1"), ("B", "2"))),
     ("http_headers", '{"A": "1"}', (("A", "1"),)),
@@ -85,9 +78,6 @@ GOOD = [
     ("grpc_channel_arguments", {"grpc.a": True}, (("grpc.a", 1),)),
     ("rewrite_addresses", "a:1=b:2, *:8001=*:9001", (("a:1", "b:2"), ("*:8001", "*:9001"))),
     ("rewrite_addresses", {"a:1": "b:2"}, (("a:1", "b:2"),)),
-    ("plugin", "module:factory", "module:factory"),
-    ("proxy", "http://proxy.example:3128", "http://proxy.example:3128"),
-    ("proxy", "OFF", "off"),
 ]
 
 
@@ -107,7 +97,7 @@ BAD = [
     ("connect_timeout", "0", "a number of seconds"),
     ("network_timeout", "-1", "a number of seconds"),
     ("network_timeout", "nan", "a number of seconds"),
-    ("keepalive_time", "soon", "a number of seconds"),
+    ("network_timeout", "soon", "a number of seconds"),
     ("root_certificates", "/no/such/file.pem", "PEM file that exists"),
     ("client_key", "/", "PEM file that exists"),
     ("http_headers", "no colon", "name:value"),
@@ -122,9 +112,6 @@ BAD = [
     ("rewrite_addresses", "a:1", "old=new"),
     ("rewrite_addresses", "a:1=*:2", "old=new"),
     ("rewrite_addresses", "http://a:1=b:2", "old=new"),
-    ("plugin", "module.factory", "'module:factory'"),
-    ("proxy", "socks5://p:1", "http://host:port"),
-    ("proxy", "[name]:3128", "http://host:port"),
 ]
 
 
@@ -158,9 +145,6 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
         ("rewrite_addresses", 3),
         ("rewrite_addresses", [("a:1", 2)]),
         ("rewrite_addresses", [(b"a:1", b"b:1")]),
-        ("plugin", 3),
-        ("plugin", Plugin),
-        ("proxy", 3),
         ("tls", []),
     ],
 )
@@ -200,8 +184,6 @@ def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_SHIM_REPORT", "uses.json")
     configure(
         http_headers={"Authorization": "secret"},
-        proxy="http://user:secret@proxy.example:3128",
-        plugin=Plugin(),
         network_timeout=2.5,
         insecure=True,
         rewrite_addresses={"a:1": "b:2"},
@@ -213,8 +195,6 @@ def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows["network_timeout"][1:3] == ("2.5", "configure()")
     assert rows["insecure"].value == "yes"
     assert rows["http_headers"].value == "Authorization: …"
-    assert rows["proxy"].value == "http://…@proxy.example:3128"
-    assert rows["plugin"].value == f"{__name__}.Plugin"
     assert rows["rewrite_addresses"].value == "a:1=b:2"
     assert rows["warnings"][1:3] == ("headline", "default")
     assert rows["report"][1:3] == ("uses.json", "environment")

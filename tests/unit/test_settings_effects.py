@@ -1,4 +1,4 @@
-"""Effects of settings: addresses, channel arguments, plugins, proxies (docs/settings.md)."""
+"""Effects of settings: addresses, channel arguments, proxies (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,8 @@ import pytest
 from tritonclient_shim import settings
 from tritonclient_shim.backends import effective_endpoint
 from tritonclient_shim.backends.grpc.channel import options_of
-from tritonclient_shim.backends.headers import plugin_of
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
-
-
-class Plugin:
-    """A plugin of tritonclient's kind."""
-
-    def __call__(self, request: Any) -> None:
-        request.headers["x"] = "y"
 
 
 REWRITES = "localhost:8000=triton.example:443, *:8001=grpcs://*:9001, 10.0.*:*=*.*.test:80, x=y"
@@ -55,46 +47,18 @@ def test_grpc_channel_arguments() -> None:
     """Settings become channel arguments; explicit arguments win."""
     configure(
         connect_timeout=1.5,
-        keepalive_time=30,
-        proxy="off",
-        grpc_channel_arguments={"grpc.keepalive_timeout_ms": 7, "grpc.primary_user_agent": "me"},
+        grpc_channel_arguments={
+            "grpc.initial_reconnect_backoff_ms": 7,
+            "grpc.primary_user_agent": "me",
+        },
     )
     options = dict(options_of(current()))
     plain = dict(options_of(DEFAULTS))
     assert {name: value for name, value in options.items() if plain.get(name) != value} == {
         "grpc.min_reconnect_backoff_ms": 1500,
-        "grpc.initial_reconnect_backoff_ms": 1500,
-        "grpc.keepalive_time_ms": 30000,
-        "grpc.keepalive_timeout_ms": 7,
-        "grpc.http2.ping_timeout_ms": 20000,
-        "grpc.enable_http_proxy": 0,
+        "grpc.initial_reconnect_backoff_ms": 7,
         "grpc.primary_user_agent": "me",
     }
-    configure(proxy="http://p:1")
-    assert dict(options_of(current()))["grpc.http_proxy"] == "http://p:1"
-
-
-def test_plugin_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``module:factory`` is imported and called once, for the first context."""
-    monkeypatch.setenv("TRITON_SHIM_PLUGIN", f"{__name__}:Plugin")
-    result = plugin_of(current())
-    assert isinstance(result, Plugin)
-    assert plugin_of(current()) is result
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("no_such_module:f", "No module named"),
-        ("os:no_such_name", "no attribute 'no_such_name'"),
-        ("os:getpid", "returned int"),
-        ("os.path:join", "missing"),
-    ],
-)
-def test_plugin_that_cannot_be_made(text: str, why: str) -> None:
-    """The error has the text, what happened and what was expected."""
-    with pytest.raises(SettingsError, match=f"{text}.*{why}.*factory\\(\\) returns"):
-        plugin_of(configure(plugin=text))
 
 
 PROXIES = [
@@ -127,20 +91,12 @@ def test_proxy_of_the_environment(
     # docs/v1-behaviour.md §10.1
     monkeypatch.setenv(name, value)
     monkeypatch.setenv("no_proxy", exceptions)
-    assert settings.proxy_for(DEFAULTS, host, secure) == expected
-
-
-def test_proxy_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy setting wins over the environment."""
-    monkeypatch.setenv("http_proxy", "http://p:1")
-    assert settings.proxy_for(configure(proxy="off"), "a", False) is None
-    chosen = configure(proxy="http://q:2")
-    assert settings.proxy_for(chosen, "a", False) == ("q", 2, "")
+    assert settings.proxy_for(host, secure) == expected
 
 
 def test_proxy_that_is_not_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A SOCKS proxy is refused with an alternative, without its password."""
     monkeypatch.setenv("all_proxy", "socks5://u:secret@p:1")
-    with pytest.raises(SettingsError, match="all_proxy.*TRITON_SHIM_PROXY=off") as caught:
-        settings.proxy_for(DEFAULTS, "a", False)
+    with pytest.raises(SettingsError, match="all_proxy.*in no_proxy") as caught:
+        settings.proxy_for("a", False)
     assert "secret" not in str(caught.value)

@@ -207,7 +207,7 @@ class InferSession(ServerSession):
         except BackendError as error:
             self._requests.forget(client_id)
             raise sendable.inference.error(error) from shown_cause(error)
-        except BaseException:  # such as a plugin's own: nothing was sent
+        except BaseException:  # whatever it is, nothing was sent
             self._requests.forget(client_id)
             raise
         return client_id

@@ -187,7 +187,7 @@ class ServerSession:
 def unwrap(context: Any) -> Any:
     """Return the live tritonclient client of a context, for everything that the old API never had.
 
-    It uses the context's connections, HTTP headers and settings (TLS, plugin, time-outs). Any
+    It uses the context's connections, HTTP headers and settings (TLS, time-outs). Any
     thread may use it, over HTTP as well, which tritonclient's own clients do not allow. Its
     errors are tritonclient's, and ``tensorrtserver.api.InferenceServerException`` catches them
     too.

@@ -170,10 +170,6 @@ def _shown(name: str, value: Any) -> str:
         return ", ".join(f"{key}: …" for key, _ in value)
     if isinstance(value, tuple):
         return ", ".join(f"{key}={item}" for key, item in value)
-    if name == "proxy" and "@" in value:
-        return f"http://…@{value.rpartition('@')[2]}"
-    if name == "plugin" and not isinstance(value, str):
-        return f"{type(value).__module__}.{type(value).__qualname__}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -211,16 +207,12 @@ class Proxy(NamedTuple):
     authorization: str = ""
 
 
-def proxy_for(settings: Settings, host: str, secure: bool) -> Proxy | None:
+def proxy_for(host: str, secure: bool) -> Proxy | None:
     """Return the proxy over HTTP on the way to ``host``; SettingsError for an unsupported kind.
 
     The variables are those of v1, which was libcurl (docs/v1-behaviour.md §10.1): in lower case.
     gRPC reads them by its own rules.
     """
-    if settings.proxy == "off":
-        return None
-    if settings.proxy != "environment":
-        return _parsed_proxy(settings.proxy, "the setting proxy")
     name = "https_proxy" if secure else "http_proxy"
     for source in (name, "all_proxy"):
         text = os.environ.get(source, "")
@@ -245,7 +237,7 @@ def _parsed_proxy(text: str, source: str) -> Proxy:
         shown = re.sub(r"//[^@/]*@", "//…@", text)
         raise SettingsError(
             f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
-            "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
+            "spoken here. Name the server in no_proxy to go without"
         )
     port = int(address.port or 1080)
     return Proxy(address.host.strip("[]"), port, basic_authorization(address.user))

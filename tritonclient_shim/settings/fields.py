@@ -43,17 +43,13 @@ class Settings:
     insecure: bool = _setting(False, values.truth, SECURE)
     connect_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
     network_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
-    keepalive_time: float | None = _setting(None, values.seconds, *PROTOCOLS)
-    keepalive_timeout: float | None = _setting(20.0, values.seconds, *PROTOCOLS)
     http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)
-    proxy: str = _setting("environment", values.proxy, *PROTOCOLS, secret=True)
     grpc_metadata: tuple[tuple[str, str], ...] = _setting(
         (), values.grpc_metadata, GRPC, secret=True
     )
     grpc_channel_arguments: tuple[tuple[str, int | str], ...] = _setting(
         (), values.channel_arguments, GRPC
     )
-    plugin: Any = _setting(None, values.plugin, GRPC)  # over HTTP, each client calls it
     models: tuple[tuple[str, DeclaredModel], ...] = _setting((), declared_models)
 
     def declared(self, model: str) -> DeclaredModel | None:

@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any, Callable, Mapping
 
-from tritonclient_shim.core.addresses import parse_proxy, without_scheme
+from tritonclient_shim.core.addresses import without_scheme
 
 Reader = Callable[[Any], Any]
 
@@ -25,7 +25,6 @@ _METADATA_VALUE = re.compile(r"[\x20-\x7e]*")
 _TEXT = re.compile(r"[^\ud800-\udfff]*")
 #: The most characters of a number. Python refuses to read thousands.
 _DIGITS = 20
-_FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def tls(value: Any) -> str:
@@ -146,30 +145,6 @@ def _split(part: str, between: str, separator: str) -> tuple[str, str]:
         joint = {"\n": "line breaks", ",": "commas"}[separator]
         raise ValueError(f"name{between}value, several with {joint} between, or a JSON object")
     return name.strip(), content.strip()
-
-
-def plugin(value: Any) -> Any:
-    """Return a tritonclient plugin, or ``module:factory``, without importing the module."""
-    if isinstance(value, str):
-        if _FACTORY.fullmatch(value.strip()):
-            return value.strip()
-    elif callable(value) and not isinstance(value, type):
-        return value
-    raise ValueError(
-        "a plugin object, such as tritonclient.http.auth.BasicAuth('user', 'password'), "
-        "or 'module:factory', where factory() returns one"
-    )
-
-
-def proxy(value: Any) -> str:
-    """``environment``, ``off`` or the url of an HTTP proxy → the same, trimmed."""
-    text = value.strip() if isinstance(value, str) else ""
-    if text.lower() in ("environment", "off"):
-        return text.lower()
-    address = None if re.search(r"\s", text) else parse_proxy(text)
-    if address and address.scheme in (None, "http") and address.user != "" and address.port:
-        return text
-    raise ValueError("environment, off, or http://host:port")
 
 
 _EXPECTED = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from dataclasses import replace
 from functools import partial
 from operator import methodcaller
 from typing import Any, Awaitable, Callable, Collection, Iterator, TypeVar
@@ -52,7 +51,7 @@ from tritonclient_shim.backends.grpc.framing import (
     shm_use,
 )
 from tritonclient_shim.backends.grpc.stream import GrpcStream
-from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after, plugin_of
+from tritonclient_shim.backends.headers import current_headers
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import forks
@@ -81,15 +80,13 @@ class GrpcConnector:
     Equal connectors are one object; see :func:`connector_for`.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, settings: Settings, files: tls.Tls, plugin: Plugin | None
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, settings: Settings, files: tls.Tls) -> None:
         self.endpoint = endpoint
         self.timeout = settings.network_timeout
         self.options = options_of(settings)
         self._files = files
-        self.metadata = partial(call_metadata, settings.grpc_metadata, plugin)
-        plain = (self.timeout, settings.grpc_metadata, plugin) == (None, (), None)
+        self.metadata = partial(call_metadata, settings.grpc_metadata)
+        plain = (self.timeout, settings.grpc_metadata) == (None, ())
         self.users_interceptors = [] if plain else [UsersInterceptor(self.metadata, self.timeout)]
         #: By the number of the process, so that a forked child makes a connection of its own and
         #: leaves its parent's sockets alone. Kept until the end of the process, as v1 kept a
@@ -127,17 +124,11 @@ class GrpcConnector:
             self._connections.pop(process, None)
 
 
-def call_metadata(common: CallHeaders, plugin: Plugin | None, own: CallHeaders) -> Any:
-    """Return the metadata of a call, None without any.
-
-    ``own`` replaces ``common`` by name. The plugin may change the result.
-    """
+def call_metadata(common: CallHeaders, own: CallHeaders) -> Any:
+    """Return the metadata of a call, None without any; ``own`` replaces ``common`` by name."""
     if common:
         names = {name for name, _ in own}
         own = (*(pair for pair in common if pair[0] not in names), *own)
-    if plugin is not None:
-        changed = headers_after(plugin, dict(own))
-        own = tuple((name.lower(), value) for name, value in changed.items())
     return own or None
 
 
@@ -147,16 +138,12 @@ _connectors: dict[Any, GrpcConnector] = {}
 def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConnector:
     """Return the connector of an endpoint and its settings; SettingsError for unusable files."""
     relevant = of_connections(settings, endpoint)
-    files, plugin = tls.tls_of(relevant), plugin_of(relevant)
-    # plugins need not be hashable, and a connector keeps its own alive
-    hashable = relevant if plugin is None else replace(relevant, plugin=None)
-    key = (endpoint, hashable, files, id(plugin))
-    connector = _connectors.get(key)
-    if connector is None:
+    files = tls.tls_of(relevant)
+    key = (endpoint, relevant, files)
+    if key not in _connectors:
         check_files(files)
-        fresh = GrpcConnector(endpoint, relevant, files, plugin)
-        connector = _connectors.setdefault(key, fresh)
-    return connector
+        _connectors.setdefault(key, GrpcConnector(endpoint, relevant, files))
+    return _connectors[key]
 
 
 class GrpcConnection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
-from typing import Any, Callable, Iterator, Tuple, Union
+from typing import Any, Callable, Tuple, Union
 from urllib.parse import quote
 
 import grpc
@@ -41,28 +41,13 @@ _BASE: tuple[Option, ...] = (
 
 def options_of(settings: Settings) -> tuple[Option, ...]:
     """Return all channel arguments, those that the user gives by name last and so decisive."""
-    wanted = [*_BASE, *_of_settings(settings), *settings.grpc_channel_arguments]
-    return tuple(dict(wanted).items())
-
-
-def _of_settings(settings: Settings) -> Iterator[Option]:
+    wanted: dict[str, int | str] = dict(_BASE)
     if settings.connect_timeout is not None:
-        milliseconds = _milliseconds(settings.connect_timeout)
-        yield "grpc.min_reconnect_backoff_ms", milliseconds  # limits one attempt, too
-        yield "grpc.initial_reconnect_backoff_ms", milliseconds
-    if settings.keepalive_time is not None:
-        yield "grpc.keepalive_time_ms", _milliseconds(settings.keepalive_time)
-        patience = _milliseconds(settings.keepalive_timeout or 20.0)
-        yield "grpc.keepalive_timeout_ms", patience
-        yield "grpc.http2.ping_timeout_ms", patience  # what newer grpcio goes by, else a minute
-    if settings.proxy == "off":
-        yield "grpc.enable_http_proxy", 0
-    elif settings.proxy != "environment":
-        yield "grpc.http_proxy", settings.proxy
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
+        milliseconds = round(settings.connect_timeout * 1000)
+        wanted["grpc.min_reconnect_backoff_ms"] = milliseconds  # limits one attempt, too
+        wanted["grpc.initial_reconnect_backoff_ms"] = milliseconds
+    wanted.update(settings.grpc_channel_arguments)
+    return tuple(wanted.items())
 
 
 _INSECURE = (

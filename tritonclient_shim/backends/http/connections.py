@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 from weakref import WeakValueDictionary
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.headers import current_headers, headers_after, plugin_of
+from tritonclient_shim.backends.headers import current_headers
 from tritonclient_shim.backends.http.connector import (
     HttpConnector,
     Location,
@@ -235,11 +235,9 @@ class HttpClient:
         self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS
     ) -> None:
         self._headers = headers
-        self._plugin = plugin_of(settings)
         self._pool: HttpPool | None = pool_of(connector_for(endpoint, settings))
         self._proxy = None if endpoint.secure else self.pool.connector.proxy
-        # a plugin may change the headers of every request
-        self._head = self._new_head if self._plugin else lru_cache(maxsize=64)(self._new_head)
+        self._head = lru_cache(maxsize=64)(self._new_head)
 
     @property
     def pool(self) -> HttpPool:
@@ -280,8 +278,9 @@ class HttpClient:
         self._pool = None
 
     def _new_head(self, method: str, path: str, headers: _Items) -> bytes:
-        """Return the first line of a request, and the headers: the address's, the user's, and the
-        plugin's. A header without value is left out.
+        """Return the first line of a request, and the headers: the address's and the user's.
+
+        A header without value is left out.
         """
         location = self.pool.location
         origin = f"http://{location.host_header}" if self._proxy else ""  # proxies want it
@@ -293,8 +292,6 @@ class HttpClient:
             "Proxy-Authorization": self._proxy.authorization if self._proxy else "",
         }
         sent = _by_name((*own.items(), *self._headers.items(), *headers))
-        if self._plugin is not None:
-            sent = _by_name(headers_after(self._plugin, dict(sent.values())).items())
         lines = [f"{method} {origin}{location.prefix}{path} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in sent.values() if value or value == 0]
         return "\r\n".join([*lines, ""]).encode()

@@ -20,7 +20,6 @@ from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
 _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
 _QUERY = re.compile(r"[?#]")
-_PROBES = 3  # unanswered ones that end a connection
 
 
 class Location(NamedTuple):
@@ -69,34 +68,21 @@ class HttpConnector(NamedTuple):
         with CONNECT:
             peer = socket.create_connection((target.host, target.port), settings.connect_timeout)
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if settings.keepalive_time is not None:
-                _keep_alive(peer, settings.keepalive_time, settings.keepalive_timeout or 20.0)
         return peer
 
 
 def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
     """Return the connector of an endpoint; SettingsError for unusable settings or files."""
     relevant = of_connections(settings, endpoint)
-    return HttpConnector(endpoint, relevant, _proxy(endpoint, relevant), tls.tls_of(relevant))
+    return HttpConnector(endpoint, relevant, _proxy(endpoint), tls.tls_of(relevant))
 
 
-def _proxy(endpoint: Endpoint, settings: Settings) -> Proxy | None:
+def _proxy(endpoint: Endpoint) -> Proxy | None:
     try:
         host = parse(endpoint.address, endpoint.secure).host
     except (HTTPException, UnicodeError):
         return None  # the first call reports the address
-    return proxy_for(settings, host, endpoint.secure)
-
-
-def _keep_alive(connected: socket.socket, idle: float, patience: float) -> None:
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _whole(idle))
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _whole(patience / _PROBES))
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
-
-
-def _whole(seconds: float) -> int:
-    return min(max(1, round(seconds)), 32767)  # the kernel's limits
+    return proxy_for(host, endpoint.secure)
 
 
 def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:

@@ -143,7 +143,7 @@ class Upstream:
             self._health.session.backend.live()
         except TransportError as error:
             return error.kind is TransportKind.TIMEOUT
-        except Exception:  # such as a plugin's: the log reports it when a request fails
+        except Exception:  # whatever it is: the log reports it when a request fails
             return False
         return False
 
@@ -196,7 +196,7 @@ class Upstream:
         return failure
 
     def _own(self, error: BaseException) -> InferenceServerException:
-        """Return the gateway's own refusal. Log an error inside the gateway or in a plugin."""
+        """Return the gateway's own refusal. Log an error inside the gateway."""
         if not isinstance(error, ServerError):
             log.error("a request failed inside the gateway", exc_info=error)
             text = f"the gateway failed: {type(error).__name__}: {error}"
