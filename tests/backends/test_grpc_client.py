@@ -7,17 +7,14 @@ from typing import Any, Iterator
 
 import pytest
 import tritonclient.grpc
-from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
-from tests.grpc_listener import Listener
 from tests.own_interpreter import run_program
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
-from tritonclient_shim.settings import Settings
 
 
 @pytest.fixture
@@ -38,18 +35,10 @@ def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServ
     assert client.is_server_live()
 
 
-def test_a_client_closed_by_its_user_is_replaced(backend: StreamingBackend) -> None:
-    """Code that closes the unwrapped client breaks no context.
-
-    The next unwrap returns a new client.
-    """
-    first = backend.client()
-    first.close()
-    first.close()
-    with pytest.raises(InferenceServerException, match="this client is closed"):
-        first.is_server_live()
+def test_a_client_closed_by_its_user(backend: StreamingBackend) -> None:
+    """Code that closes the unwrapped client breaks no context."""
+    backend.client().close()
     assert isinstance(backend.infer(simple()), InferReply)
-    assert backend.client() is not first
     assert backend.client().is_server_live()
 
 
@@ -63,26 +52,6 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
     error = outcomes.get(timeout=4)
     assert isinstance(error, TransportError)
     assert error.message.startswith("GRPC client failed: 1: ")
-
-
-def test_a_tritonclient_without_its_channel(
-    backend: StreamingBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A tritonclient without the expected channel attribute cannot be unwrapped; calls work."""
-
-    class Sealed:
-        """A client that has only public methods."""
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.arguments = args, kwargs
-
-        def stop_stream(self) -> None:
-            """End the stream."""
-
-    monkeypatch.setattr(tritonclient.grpc, "InferenceServerClient", Sealed)
-    with pytest.raises(RuntimeError, match="no _channel and _client_stub .*2.40 to 2.73"):
-        backend.client()
-    assert backend.live()
 
 
 WITHOUT_GRPC = """

@@ -12,7 +12,6 @@ from tritonclient_shim.backends.grpc.channel import options_of
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
 
-
 REWRITES = "localhost:8000=triton.example:443, *:8001=grpcs://*:9001, 10.0.*:*=*.*.test:80, x=y"
 
 

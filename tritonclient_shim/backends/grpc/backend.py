@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import weakref
 from functools import partial
 from operator import methodcaller
@@ -26,7 +27,6 @@ from tritonclient_shim.backends.base import (
     StreamingBackend,
     StreamReply,
 )
-from tritonclient_shim.backends.clients import check_hooks, is_closed, user_client_class
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
@@ -203,16 +203,11 @@ class GrpcConnection:
 
         Its stream, its plugin and its end are its own.
         """
-        kind = user_client_class(
-            tritonclient.grpc.InferenceServerClient, close=methodcaller("stop_stream")
-        )
-        client = kind("localhost", channel_args=self._connector.options)
-        check_hooks(client, "_channel", "_client_stub")
+        connector = self._connector
+        client = UsersClient(connector.endpoint.address, channel_args=connector.options)
         client._channel.close()  # it has never connected
-        interceptors = self._connector.users_interceptors
-        client._channel = grpc.intercept_channel(self._channel, *interceptors)
+        client._channel = grpc.intercept_channel(self._channel, *connector.users_interceptors)
         client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)
-        client._connection = self
         return client
 
     def fail(self, error: BackendError) -> None:
@@ -225,6 +220,19 @@ class GrpcConnection:
             self.server.lose()
             if error.kind is not TransportKind.OTHER:
                 self._connector.discard(self)
+
+
+class UsersClient(tritonclient.grpc.InferenceServerClient):
+    """tritonclient's client on the connection of a context, which stays open."""
+
+    def close(self) -> None:
+        """End the client's stream."""
+        self.stop_stream()
+
+    def __del__(self) -> None:
+        # Late clients have outlived gRPC's threads, for which they would wait for ever.
+        if not sys.is_finalizing():
+            self.close()
 
 
 def _popped(request: list[bytes]) -> Iterator[bytes]:
@@ -249,7 +257,7 @@ class GrpcBackend(StreamingBackend):
     def __init__(self, endpoint: Endpoint, connect: Callable[[], GrpcConnection]) -> None:
         self.endpoint = endpoint
         self._connect = connect
-        self._user_client: Any = None
+        self._user_client: tuple[Any, Any] = (None, None)  # its connection, and the client
 
     # ------------------------------------------------------------------- server and models
 
@@ -364,10 +372,10 @@ class GrpcBackend(StreamingBackend):
 
     def client(self) -> Any:
         """Return a ``tritonclient.grpc.InferenceServerClient`` on the shared connection."""
-        connection, client = self._connect(), self._user_client
-        if client is None or client._connection is not connection or is_closed(client):
-            client = self._user_client = connection.users_client()
-        return client
+        connection = self._connect()
+        if self._user_client[0] is not connection:
+            self._user_client = connection, connection.users_client()
+        return self._user_client[1]
 
     def close(self) -> None:
         """Refuse further calls; the connection is the process's and stays

@@ -8,7 +8,6 @@ from base64 import b64encode
 from typing import Any, Callable, Iterable
 
 from tritonclient_shim.backends.base import Backend, Done
-from tritonclient_shim.backends.clients import is_closed
 from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.http.answers import (
     check_done,
@@ -148,8 +147,7 @@ class HttpBackend(Backend):
 
         Unlike tritonclient's own it may be used from any thread; it has this backend's headers.
         """
-        if self._user_client is None or is_closed(self._user_client):
-            self._http.pool.location  # noqa: B018  raises TransportError for an impossible address
+        if self._user_client is None:
             self._user_client = users_client(self._http)
         return self._user_client
 

@@ -13,15 +13,10 @@ from concurrent.futures import Future, TimeoutError, wait
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Mapping
 
-from tritonclient_shim.backends.clients import (
-    UnwrappedError,
-    check_hooks,
-    user_client_class,
-)
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.core.errors import ForeignError, TransportError
+from tritonclient_shim.core.errors import InferenceServerException, TransportError
 
 
 class StubResponse:
@@ -71,9 +66,10 @@ class UserStub:
         try:
             return StubResponse(self._http.send(method, uri, headers, body))
         except TransportError as error:
-            raise (error.__cause__ or UnwrappedError(error.message)) from None
-        except ForeignError as error:
-            raise UnwrappedError(str(error)) from error
+            raise (error.__cause__ or InferenceServerException(error.message)) from None
+
+    def close(self) -> None:
+        """Leave the connections open: they are the context's."""
 
 
 class Deferred:
@@ -111,8 +107,9 @@ class ThreadPool:
         return Deferred(future)
 
     def join(self) -> None:
-        """Wait until nothing runs."""
-        wait(set(self._running))
+        """Wait until nothing runs; the interpreter has no threads left when it ends."""
+        if not sys.is_finalizing():
+            wait(set(self._running))
 
 
 @contextmanager
@@ -130,19 +127,11 @@ def _no_collection() -> Iterator[None]:
 
 
 def users_client(http: HttpClient) -> Any:
-    """Return a tritonclient client that sends over ``http``, from any thread.
-
-    Its errors are also v1's. RuntimeError for a tritonclient without the places used here.
-    """
+    """Return a tritonclient client that sends over ``http``, from any thread."""
     with _no_collection():
         from tritonclient.http import InferenceServerClient
 
-    client = user_client_class(InferenceServerClient, close=_wait)("localhost")  # never contacted
-    check_hooks(client, "_client_stub", "_pool")
-    client._client_stub.close()
+    client = InferenceServerClient(http.pool.location.host_header)
+    client._client_stub.close()  # it has never connected
     client._client_stub, client._pool = UserStub(http), ThreadPool(http.pool.executor)
     return client
-
-
-def _wait(client: Any) -> None:
-    client._pool.join()
