@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Iterator
 
 import pytest
-import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from tests.backends.scripted_server import ScriptedServer, http
@@ -84,17 +83,6 @@ def test_users_client_behaves_as_tritonclients(
         client.is_server_live()
 
 
-def test_users_client_may_be_closed(server: ScriptedServer, backend: HttpBackend) -> None:
-    """Closing the client leaves the backend working, and the next client is new."""
-    first = backend.client()
-    first.close()
-    with pytest.raises(InferenceServerException, match="this client is closed"):
-        first.is_server_live()
-    assert backend.live() is False
-    assert backend.client() is not first
-    assert backend.client().is_server_live() is False
-
-
 COMMANDS = (
     lambda backend: backend.load("m"),
     lambda backend: backend.unload("m"),
@@ -148,25 +136,6 @@ def test_other_objects_are_foreign(body: bytes) -> None:
         for ask in (lambda: backend.model_config("m"), lambda: backend.statistics("m")):
             with pytest.raises(ForeignError):
                 ask()
-
-
-def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tritonclient without ``_client_stub`` cannot be unwrapped; calls work without it."""
-
-    class Changed(tritonclient.http.InferenceServerClient):
-        def __init__(self, url: str) -> None:
-            super().__init__(url)
-            self._transport = self._client_stub
-            del self._client_stub
-
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(tritonclient.http, "InferenceServerClient", Changed)
-    with pytest.raises(RuntimeError, match="no _client_stub and _pool .*2.40 to 2.73"):
-        backend.client()
-    with pytest.raises(ServerError, match="^no$"):
-        backend.server_metadata()
 
 
 def test_rows_of_other_v2_servers() -> None:

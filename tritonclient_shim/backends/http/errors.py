@@ -35,10 +35,6 @@ class WeirdReply(HTTPException):
     """A reply that two readers could take for different ones."""
 
 
-class UnknownCoding(HTTPException):
-    """A body in a transfer coding that was not asked for."""
-
-
 class Unsent(TransportError):
     """The server cannot have the whole request: nothing was executed."""
 
@@ -109,7 +105,6 @@ ANSWER = Phase(
     ErrorRule((ConnectionError,), "Failure when receiving data from the peer", Unanswered),
     ErrorRule((OSError,), "Failure when receiving data from the peer"),
     ErrorRule((WeirdReply,), "Weird server reply"),
-    ErrorRule((UnknownCoding,), "Unrecognized or bad HTTP Content or Transfer-Encoding"),
     ErrorRule((HTTPException, ValueError), "Unsupported protocol"),
 )
 BODY = Phase(
