@@ -170,13 +170,11 @@ def test_status_and_control(protocol: int) -> None:
     with testing.server(simple=simple, spare=spare) as triton:
         url = triton.url(protocol)
         assert ServerHealthContext(url, protocol).is_ready()
-        with InferContext(url, protocol, "simple") as context:
-            context.run(PAIR, {"OUTPUT0": RAW})
         status = ServerStatusContext(url, protocol).get_server_status()
         assert status.id == "triton"
         known = status.model_status["simple"]
         assert known.config.max_batch_size == 8
-        assert known.version_status[1].infer_stats[1].success.count == 1
+        assert list(known.version_status) == [1]
         control = ModelControlContext(url, protocol)
         control.unload("spare")
         with pytest.raises(InferenceServerException, match="'spare' has no available versions"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from queue import SimpleQueue
+from concurrent.futures import Future
+from functools import partial
 from typing import Any, Callable
 
 from tritonclient_shim.backends.base import (
@@ -57,7 +58,6 @@ class InProcessBackend(StreamingBackend):
 
     live = ready = _asked(lambda server: True)
     server_metadata = _asked(InProcessServer.metadata)
-    model_metadata = _asked(InProcessServer.model_metadata)
     model_config = _asked(InProcessServer.config)
     statistics = _asked(InProcessServer.statistics)
     repository_index = _asked(InProcessServer.index)
@@ -129,40 +129,39 @@ class _InProcessStream:
         on_end: StreamEnd,
     ) -> None:
         self._outcome, self._on_reply, self._on_end = outcome, on_reply, on_end
-        self._calls: SimpleQueue[InferCall | None] = SimpleQueue()
-        self._closed = self._cancelled = False
-        self._reader = threading.Thread(target=self._work, name="in-process-stream", daemon=True)
-        self._reader.start()
+        self._thread = DaemonExecutor(1, "in-process-stream")
+        self._cancelled = False
+        self._error: BackendError | None = None
+        self._ended: Future[None] | None = None
 
     def send(self, call: InferCall) -> None:
         """Queue one request; StreamEnded, and nothing queued, when the stream is closed."""
-        if self._closed:
+        if self._ended is not None or self._error is not None:
             raise StreamEnded(_CLOSED)
-        self._calls.put(_copied(call))
+        self._thread.execute(partial(self._answer, _copied(call)))
 
     def close(self, wait: bool = True) -> None:
         """Take no more requests; with ``wait``, until all have been answered."""
-        self._closed = True
-        self._calls.put(None)
-        if wait and threading.current_thread() is not self._reader:
-            self._reader.join()
+        if self._ended is None:
+            self._ended = self._thread.submit(self._end)
+        if wait and not threading.current_thread().name.startswith("in-process-stream"):
+            self._ended.result()
 
     def cancel(self) -> None:
         """Answer nothing that has not been answered."""
         self._cancelled = True
         self.close(wait=False)
 
-    def _work(self) -> None:
-        ended: BackendError | None = None
-        try:
-            for call in iter(self._calls.get, None):
-                if self._cancelled:
-                    break
+    def _answer(self, call: InferCall) -> None:
+        if not self._cancelled and self._error is None:
+            try:
                 self._on_reply(call.request_id, self._outcome(call))
-        except BackendError as error:
-            ended = error
-        self._closed = True
-        self._on_end(TransportError(_CLOSED) if self._cancelled and ended is None else ended)
+            except BackendError as error:
+                self._error = error
+                self.close(wait=False)
+
+    def _end(self) -> None:
+        self._on_end(self._error or (TransportError(_CLOSED) if self._cancelled else None))
 
 
 def _copied(call: InferCall) -> InferCall:

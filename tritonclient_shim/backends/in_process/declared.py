@@ -84,13 +84,8 @@ class Tensor:
     labels: Any = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"a tensor's name is {self.name!r}; expected a text that is not empty")
-        dims = _dims(self.name, self.dims)
-        if isinstance(self.labels, str):
-            raise ValueError(f"the labels of {self.name!r} are one text; expected a list of texts")
         object.__setattr__(self, "datatype", _datatype(self.name, self.datatype))
-        object.__setattr__(self, "dims", dims)
+        object.__setattr__(self, "dims", _dims(self.name, self.dims))
         object.__setattr__(self, "labels", tuple(self.labels))
 
 
@@ -105,25 +100,6 @@ class Model:
     stateful: bool = False
     instances: int = 1
     loaded: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("inputs", "outputs"):
-            names = [tensor.name for tensor in getattr(self, name)]
-            if not names or len(set(names)) < len(names):
-                raise ValueError(f"{name} are {names}; expected at least one, each under its name")
-        if any(tensor.labels for tensor in self.inputs):
-            raise ValueError(
-                "an input has labels; expected them at outputs, whose classes they name"
-            )
-        for name, least in (("max_batch_size", 0), ("instances", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} is {value!r}; expected a whole number from {least} on")
-        if not self.versions or not all(isinstance(n, int) and n > 0 for n in self.versions):
-            raise ValueError(f"versions are {[*self.versions]}; expected whole numbers from 1 on")
-        for function in self.versions.values():
-            if not callable(function):
-                raise TypeError(f"{function!r} is no function; expected one of a dict of arrays")
 
     def __call__(self, *arguments: Any) -> Arrays:
         """Call the newest version's function: a decorated function works as before."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-import time
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping
 
 from tritonclient_shim.backends.in_process.declared import (
     Arrays,
@@ -22,11 +21,9 @@ from tritonclient_shim.backends.in_process.declared import (
 )
 from tritonclient_shim.backends.in_process.tensors import inputs_of, output_of
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
+from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import (
-    BatchStatistics,
     Buffer,
-    Duration,
     IndexRow,
     InferCall,
     InferReply,
@@ -111,7 +108,6 @@ class RunningModel:
         self.ever_loaded = model.loaded
         self._lock = forks.Lock()
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
-        self._executions: dict[int, list[_Execution]] = {number: [] for number in model.versions}
         self.after_fork()
         forks.repair(self)
 
@@ -125,21 +121,13 @@ class RunningModel:
         self._sequences.clear()
 
     def run(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
-        """Call the function and count the call. Raises ServerError."""
-        rows = len(next(iter(inputs.values()))) if self.model.max_batch_size else 1
-        with self._instances:
-            started = time.monotonic_ns()
-            arrays = self._called(version, inputs, call)
-        ns = max(1, time.monotonic_ns() - started)
-        self._executions[version].append(_Execution(rows, ns, time.time_ns() // 1_000_000))
-        return arrays
-
-    def _called(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
+        """Call the function. Raises ServerError."""
         arguments: list[Any] = [inputs]
         if self.model.stateful:
             arguments.append(self._sequence(version, call))
         try:
-            arrays = self.model.versions[version](*arguments)
+            with self._instances:
+                arrays = self.model.versions[version](*arguments)
         except ServerError:
             raise
         except Exception as error:  # whatever a function raises is an answer
@@ -177,45 +165,6 @@ class RunningModel:
                 del self._sequences[key]
         return Sequence(number, call.sequence_start, call.sequence_end, state)
 
-    def statistics(self) -> tuple[ModelStatistics, ...]:
-        """Return what has been counted, one entry per version."""
-        return tuple(
-            _statistics(self.name, str(version), [*executions])
-            for version, executions in self._executions.items()
-        )
-
-
-class _Execution(NamedTuple):
-    """A successful call of a function: its rows, its time, and its end since the epoch."""
-
-    rows: int
-    ns: int
-    end_ms: int
-
-
-def _statistics(name: str, version: str, executions: list[_Execution]) -> ModelStatistics:
-    """Return the statistics of a version, in the form of the statistics extension."""
-    sizes, times = [one.rows for one in executions], _times(executions)
-    batches = {n: _times([one for one in executions if one.rows == n]) for n in sorted({*sizes})}
-    return ModelStatistics(
-        name,
-        version,
-        max((execution.end_ms for execution in executions), default=0),
-        inference_count=sum(sizes),
-        execution_count=len(sizes),
-        success=times["compute_infer"],
-        queue=times["compute_input"],
-        batches=tuple(BatchStatistics(size, **spent) for size, spent in batches.items()),
-        **times,
-    )
-
-
-def _times(executions: list[_Execution]) -> dict[str, Duration]:
-    """Return the times of the steps. All time is spent in the function."""
-    spent = Duration(len(executions), sum(execution.ns for execution in executions))
-    none = Duration(len(executions))
-    return {"compute_input": none, "compute_infer": spent, "compute_output": none}
-
 
 #: As Triton 2.51 names them, as far as they are here.
 _EXTENSIONS = (
@@ -237,33 +186,18 @@ class InProcessServer:
         """Name, version of the Triton that it is held against, extensions."""
         return ServerMetadata(self._name, "2.51.0", _EXTENSIONS)
 
-    def model_metadata(self, name: str) -> ModelMetadata:
-        """Return a model's tensors with their batch dimension."""
-        model = self._known(name)[0].model
-        batch = (-1,) if model.max_batch_size else ()
-
-        def with_batch(tensors: tuple[Tensor, ...]) -> tuple[TensorMetadata, ...]:
-            return tuple(TensorMetadata(t.name, t.datatype, (*batch, *t.dims)) for t in tensors)
-
-        return ModelMetadata(name, "python", with_batch(model.inputs), with_batch(model.outputs))
-
     def config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return a loaded model's configuration."""
         running, _ = self._known(name, version)
         return ModelConfigDocument(config_of(name, running.model), "python")
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
-        """Of one model, or of all that are loaded."""
-        loaded = {key: one for key, one in self._models.items() if one.loaded}
-        if not name:
-            return tuple(row for model in loaded.values() for row in model.statistics())
-        if name not in loaded:
-            raise invalid(f"requested model '{name}' is not available")
-        rows = loaded[name].statistics()
-        asked = tuple(row for row in rows if version in ("", row.version))
-        if not asked:
-            raise invalid(f"requested model version is not available for model '{name}'")
-        return asked
+        """Return a row per loaded version, of one model or of all; nothing is counted."""
+        return tuple(
+            ModelStatistics(row.name, row.version)
+            for row in self.index()
+            if row.state == "READY" and name in ("", row.name) and version in ("", row.version)
+        )
 
     def index(self) -> tuple[IndexRow, ...]:
         """Return a row per version; a bare one for a model that has never been loaded."""

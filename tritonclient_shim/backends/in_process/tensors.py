@@ -55,16 +55,11 @@ def _array(
             f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
             f"{_shape(wanted)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
         )
-    if model.stateful and batching and value.shape[0] != 1:
-        raise invalid(
-            f"inference request to model '{name}' must specify batch-size 1 due to requirements of "
-            "sequence batcher"
-        )
     data = b"".join(value.chunks) if value.shm is None else bytes(region(value.shm))
     if tensor.datatype == dtypes.STRING.v2:
         return _strings(name, value, data)
     size = dtypes.itemsize(tensor.datatype) * math.prod(value.shape)
-    if len(data) != size or (batching and value.shape[0] == 0):
+    if len(data) != size:
         raise invalid(
             f"input byte size mismatch for input '{tensor.name}' for model '{name}'. Expected "
             f"{size}, got {len(data)}"
