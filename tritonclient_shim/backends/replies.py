@@ -20,10 +20,8 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import shown
 
-#: The numbers of v2 are unsigned and have 64 bits at most.
-_LARGEST = 2**64 - 1
 _DIGITS = re.compile(r"-?[0-9]{1,20}")
-
+_KINDS = {str: "a string", bool: "true or false", list: "a list", dict: "an object"}
 _REQUIRED: Any = object()
 
 
@@ -39,74 +37,57 @@ class JsonFields:
             raise UnreadableReply(f"there is {shown(value)}", "an object")
         self.value = value
 
-    def _member(self, name: str, kind: type, expected: str, default: Any = _REQUIRED) -> Any:
+    def get(self, name: str, kind: type, default: Any = _REQUIRED) -> Any:
+        """Return a member of this type."""
         member = self.value.get(name)
         if member is None and default is not _REQUIRED:
             return default
         if type(member) is not kind:
-            raise _odd(name, member, expected)
+            raise UnreadableReply(f"its {name!r} is {shown(member)}", _KINDS[kind])
         return member
 
     def text(self, name: str, default: Any = _REQUIRED) -> str:
         """Return a string."""
-        text: str = self._member(name, str, "a string", default)
+        text: str = self.get(name, str, default)
         return text
-
-    def version(self, name: str) -> str:
-        """Return a model version; some servers send a number."""
-        version = self.value.get(name)
-        return str(version) if type(version) is int else self.text(name, "")
 
     def number(self, name: str, default: Any = _REQUIRED) -> int:
         """Return an integer from 0 to 2**64 - 1."""
-        number: int = _integer(self.value.get(name))
-        if type(number) is not int:
-            number = self._member(name, int, "a non-negative integer", default)
-        if not 0 <= number <= _LARGEST:
-            raise _odd(name, number, "an integer from 0 to 2**64 - 1")
+        number = integer(self.value.get(name, default))
+        if number is None and default is not _REQUIRED:
+            number = default
+        if type(number) is not int or not 0 <= number < 2**64:
+            raise UnreadableReply(f"its {name!r} is {shown(number)}", "an integer below 2**64")
         return number
-
-    def flag(self, name: str) -> bool:
-        """Return true or false; False without a value."""
-        flag: bool = self._member(name, bool, "true or false", False)
-        return flag
-
-    def list(self, name: str, default: Any = _REQUIRED) -> Any:
-        """Return a list."""
-        return self._member(name, list, "a list", default)
-
-    def sizes(self, name: str) -> tuple[int, ...]:
-        """Return a list of integers."""
-        sizes = [*map(_integer, self.list(name, []))]
-        if not all(type(size) is int for size in sizes):
-            raise _odd(name, sizes, "a list of integers")
-        return tuple(sizes)
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return the strings of a list."""
-        return tuple(text for text in self.list(name, []) if type(text) is str)
 
     def part(self, name: str) -> JsonFields:
         """Return an object; an empty one without a value."""
-        return JsonFields(self._member(name, dict, "an object", {}))
+        return JsonFields(self.get(name, dict, {}))
 
     def parts(self, name: str) -> Sequence[JsonFields]:
         """Return the objects of a list."""
-        return [*map(JsonFields, self.list(name, []))]
+        return [*map(JsonFields, self.get(name, list, []))]
 
 
-def _integer(value: Any) -> Any:
+def integer(value: Any) -> Any:
     """Return the number; JSON that was made of protobuf messages has it as a string."""
     return int(value) if type(value) is str and _DIGITS.fullmatch(value) else value
 
 
-def _odd(name: str, member: Any, expected: str) -> UnreadableReply:
-    return UnreadableReply(f"its {name!r} is {shown(member)}", expected)
+def texts(reply: JsonFields, name: str) -> tuple[str, ...]:
+    """Return the strings of a list."""
+    return tuple(text for text in reply.get(name, list, []) if type(text) is str)
+
+
+def version_of(row: JsonFields, name: str = "version") -> str:
+    """Return a model version; some servers send a number."""
+    version = row.value.get(name)
+    return str(version) if type(version) is int else row.text(name, "")
 
 
 def server_metadata(reply: JsonFields) -> ServerMetadata:
     """Read ``ServerMetadata``."""
-    return ServerMetadata(reply.text("name"), reply.text("version", ""), reply.texts("extensions"))
+    return ServerMetadata(reply.text("name"), reply.text("version", ""), texts(reply, "extensions"))
 
 
 def model_metadata(reply: JsonFields) -> ModelMetadata:
@@ -116,7 +97,10 @@ def model_metadata(reply: JsonFields) -> ModelMetadata:
 
 
 def _tensor(reply: JsonFields) -> TensorMetadata:
-    return TensorMetadata(reply.text("name"), reply.text("datatype", ""), reply.sizes("shape"))
+    shape = tuple(map(integer, reply.get("shape", list, [])))
+    if not all(type(size) is int for size in shape):
+        raise UnreadableReply(f"its 'shape' is {shown(shape)}", "a list of integers")
+    return TensorMetadata(reply.text("name"), reply.text("datatype", ""), shape)
 
 
 def index_rows(reply: JsonFields) -> tuple[IndexRow, ...]:
@@ -126,7 +110,7 @@ def index_rows(reply: JsonFields) -> tuple[IndexRow, ...]:
 
 def _index_row(row: JsonFields) -> IndexRow:
     state = row.text("state", "").rpartition(".")[2]  # MLServer writes State.READY over gRPC
-    return IndexRow(row.text("name"), row.version("version"), state, row.text("reason", ""))
+    return IndexRow(row.text("name"), version_of(row), state, row.text("reason", ""))
 
 
 _BATCH_DURATIONS = ("compute_input", "compute_infer", "compute_output")
@@ -141,7 +125,7 @@ def statistics(reply: JsonFields) -> tuple[ModelStatistics, ...]:
 def _model_statistics(row: JsonFields) -> ModelStatistics:
     return ModelStatistics(
         name=row.text("name"),
-        version=row.version("version"),
+        version=version_of(row),
         last_inference_ms=row.number("last_inference", 0),
         inference_count=row.number("inference_count", 0),
         execution_count=row.number("execution_count", 0),

@@ -204,7 +204,7 @@ class GrpcConnection:
         Its stream, its plugin and its end are its own.
         """
         connector = self._connector
-        client = UsersClient(connector.endpoint.address, channel_args=connector.options)
+        client = InferenceServerClient(connector.endpoint.address, channel_args=connector.options)
         client._channel.close()  # it has never connected
         client._channel = grpc.intercept_channel(self._channel, *connector.users_interceptors)
         client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)
@@ -222,7 +222,7 @@ class GrpcConnection:
                 self._connector.discard(self)
 
 
-class UsersClient(tritonclient.grpc.InferenceServerClient):
+class InferenceServerClient(tritonclient.grpc.InferenceServerClient):
     """tritonclient's client on the connection of a context, which stays open."""
 
     def close(self) -> None:

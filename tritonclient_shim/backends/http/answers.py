@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tritonclient_shim.backends.replies import JsonFields
+from tritonclient_shim.backends.replies import JsonFields, texts
 from tritonclient_shim.core.errors import ForeignError, UnreadableReply
 from tritonclient_shim.core.model import Buffer, IndexRow, ModelConfigDocument
 from tritonclient_shim.core.reading import shown
@@ -53,12 +53,12 @@ def config_document(reply: JsonFields) -> ModelConfigDocument:
     """``GET /v2/models/<m>/config`` → ModelConfigDocument."""
     for tensor in (*reply.parts("input"), *reply.parts("output")):
         tensor.text("name")
-    decoupled = reply.part("model_transaction_policy").flag("decoupled")
+    decoupled = reply.part("model_transaction_policy").get("decoupled", bool, False)
     return ModelConfigDocument(reply.value, reply.text("backend", ""), decoupled)
 
 
 def served_models(answer: Any) -> tuple[IndexRow, ...]:
     """``GET /v2/models``, which lists the names of the models that are ready → their rows."""
     return tuple(
-        IndexRow(name, "", "READY") for name in v2_object(answer, "models").texts("models")
+        IndexRow(name, "", "READY") for name in texts(v2_object(answer, "models"), "models")
     )

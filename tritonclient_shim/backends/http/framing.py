@@ -19,7 +19,7 @@ import numpy as np
 
 from tritonclient_shim.backends.http.answers import json_of, v2_object
 from tritonclient_shim.backends.names import path_part, percent_encoded
-from tritonclient_shim.backends.replies import JsonFields
+from tritonclient_shim.backends.replies import JsonFields, version_of
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableReply, Unsendable
 from tritonclient_shim.core.model import (
@@ -251,7 +251,7 @@ class _Header(NamedTuple):
 @remembered
 def _header(content: bytes) -> _Header:
     header = v2_object(json_of(content), "model_name")
-    names = header.text("model_name"), header.version("model_version")
+    names = header.text("model_name"), version_of(header, "model_version")
     tensors = tuple(map(_tensor, header.parts("outputs")))
     return _Header(*names, header.text("id", ""), tensors)
 
@@ -259,11 +259,11 @@ def _header(content: bytes) -> _Header:
 def _tensor(output: JsonFields) -> tuple[TensorOut, int | None]:
     name, datatype = output.text("name"), output.text("datatype")
     parameters = output.part("parameters")
-    shape = tuple(output.list("shape"))
+    shape = tuple(output.get("shape", list))
     if parameters.value.get("binary_data_size") is not None:
         size = parameters.number("binary_data_size")
         check_sizes(TensorOut(name, datatype, shape), size)
         return TensorOut(name, datatype, shape), size
-    values = output.list("data") if "data" in output.value else None
+    values = output.get("data", list) if "data" in output.value else None
     data = None if values is None else tensor_data(name, datatype, values)
     return checked(TensorOut(name, datatype, shape, data)), None
