@@ -98,11 +98,6 @@ class KnownServer:
         #: True if the server ends when a stream names an unknown model; None: not known yet.
         self.fragile_streams: bool | None = None
 
-    @property
-    def is_known(self) -> bool:
-        """True if something is known that may not hold for another server."""
-        return self._learnt is not None or self.fragile_streams is not None
-
     def learn(self, capabilities: Capabilities | None) -> None:
         """Keep the capabilities of the server; None for a server that has model configurations."""
         self._learnt = None if capabilities is None else (capabilities, monotonic())

@@ -162,7 +162,6 @@ class InferRpc(UnaryRpc):
         inference = calls.infer.inference(message)
         send = partial(_send, inference, calls, future)
         if inference.model.profile is None:
-            self._channel.connection.check_open()
             future.on_thread(partial(future.attempt, send))
         else:
             send()

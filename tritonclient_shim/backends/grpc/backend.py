@@ -30,7 +30,6 @@ from tritonclient_shim.backends.base import (
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
-    ServerOfChannel,
     UsersInterceptor,
     check_files,
     options_of,
@@ -159,7 +158,7 @@ class GrpcConnection:
         self._channel = connector.open_channel(grpc)
         weakref.finalize(self, self._channel.close).atexit = False
         forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
-        self.server = ServerOfChannel(self._channel)
+        self.server = KnownServer()
         self.infer = self._channel.unary_unary(INFER)
         self._infer_large = self._channel.stream_unary(INFER)
         self._stream = self._channel.stream_stream(STREAM)
@@ -217,7 +216,7 @@ class GrpcConnection:
         may hand the next call to a connection that leads nowhere.
         """
         if isinstance(error, TransportError):
-            self.server.lose()
+            self.server = KnownServer()
             if error.kind is not TransportKind.OTHER:
                 self._connector.discard(self)
 
@@ -271,7 +270,7 @@ class GrpcBackend(StreamingBackend):
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the channel."""
-        return self._connect().server.present()
+        return self._connect().server
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return the configuration; ServerError NOT_FOUND for an unknown or unloaded model."""

@@ -1,4 +1,4 @@
-"""A gRPC channel: its target, arguments and credentials, what is added to each call, its server."""
+"""A gRPC channel: its target, arguments and credentials, what is added to each call."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from tritonclient_shim.backends.grpc.framing import LIMIT
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
-from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.settings import Settings, SettingsError
 
 _SERVICE = "/inference.GRPCInferenceService/"
 INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"
-_READY = grpc.ChannelConnectivity.READY.value[0]
 
 Option = Tuple[str, Union[int, str]]
 
@@ -124,40 +122,3 @@ def unary_method(channel: Any, name: str) -> Any:
     request = getattr(service_pb2, f"{name}Request")
     reply = getattr(service_pb2, f"{name}Response")
     return channel.unary_unary(_SERVICE + name, request.SerializeToString, reply.FromString)
-
-
-def channel_state(channel: Any) -> Any:
-    """Return the state of a channel, None where it has none. Raise ValueError if it is closed.
-
-    grpcio's public way to it needs a thread that wakes up five times a second. The method is the
-    innermost channel's, around which lie those of interceptors.
-    """
-    while channel is not None:
-        state = getattr(channel, "check_connectivity_state", None)
-        if state is not None:
-            return state(False)
-        channel = getattr(channel, "_channel", None)
-    return None
-
-
-class ServerOfChannel:
-    """The server that a channel leads to. Any thread may call.
-
-    A channel connects again by itself, and perhaps to another server. It shows whether it is
-    connected, not whether it has been without a connection in between. So what is known is not
-    believed for long either (see ``session/models.py``).
-    """
-
-    def __init__(self, channel: Any) -> None:
-        self._channel = channel
-        self._server = KnownServer()
-
-    def present(self) -> KnownServer:
-        """Return what is known of the server; nothing if the channel has lost its connection."""
-        if self._server.is_known and channel_state(self._channel) not in (_READY, None):
-            self.lose()
-        return self._server
-
-    def lose(self) -> None:
-        """Forget the server: a call has shown that the connection is lost."""
-        self._server = KnownServer()

@@ -16,11 +16,10 @@ from tritonclient_shim.backends.grpc.backend import GrpcBackend
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
-    ServerOfChannel,
-    channel_state,
     unary_method,
 )
 from tritonclient_shim.core.errors import BackendError, TransportError
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint
 
 #: The address of a channel is the user's secret; all channels share this endpoint.
@@ -53,7 +52,7 @@ class ChannelConnection:
 
     def __init__(self, channel: Any) -> None:
         self.channel = channel
-        self.server = ServerOfChannel(channel)
+        self.server = KnownServer()
         self.infer = channel.unary_unary(INFER)
         self._stream = channel.stream_stream(STREAM)
         self._options = CallOptions()
@@ -64,10 +63,6 @@ class ChannelConnection:
         bound = copy(self)
         bound._options = options
         return bound
-
-    def check_open(self) -> None:
-        """Raise gRPC's ValueError if the user has closed the channel."""
-        channel_state(self.channel)
 
     def call(self, name: str, request: Any, _: CallHeaders) -> Any:
         """Call a unary method of protobuf messages."""
@@ -94,7 +89,7 @@ class ChannelConnection:
     def fail(self, error: BackendError) -> None:
         """Forget the server after an error of the transport, but keep the user's channel."""
         if isinstance(error, TransportError):
-            self.server.lose()
+            self.server = KnownServer()
 
 
 class ChannelBackend(GrpcBackend):

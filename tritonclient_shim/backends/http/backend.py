@@ -87,7 +87,7 @@ class HttpBackend(Backend):
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the pooled connections."""
-        return self._http.pool.known_server()
+        return self._http.pool.server
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""

@@ -109,7 +109,7 @@ class HttpPool:
         self._context = tls.client_context(connector.tls) if connector.endpoint.secure else None
         self._idle: deque[HttpConnection] = deque()
         self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
-        self._server = KnownServer()
+        self.server = KnownServer()
         forks.repair(self)
         weakref.finalize(self, _close_oldest, self._idle).atexit = False
 
@@ -120,14 +120,6 @@ class HttpPool:
         """
         with ADDRESS:
             return parse(self.connector.endpoint.address, self.connector.endpoint.secure)
-
-    def known_server(self) -> KnownServer:
-        """Return what is known of the server, as long as its connections last."""
-        if self._server.is_known:
-            idle = self._take()
-            if idle is not None:
-                self._keep(idle)
-        return self._server
 
     def request(self, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
         """Send a complete request, in pieces; return the answer, whatever its status.
@@ -174,7 +166,7 @@ class HttpPool:
 
     def _lose(self, connection: HttpConnection) -> None:
         connection.close()
-        self._server = KnownServer()  # another server may listen by now
+        self.server = KnownServer()  # another server may listen by now
 
     def _keep(self, connection: HttpConnection) -> None:
         self._idle.append(connection)
@@ -184,7 +176,7 @@ class HttpPool:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections alone."""
         _close_oldest(self._idle)  # closes the child's copies only
-        self._server = KnownServer()
+        self.server = KnownServer()
 
 
 def _close_oldest(idle: deque[HttpConnection], limit: int = 0) -> None:
