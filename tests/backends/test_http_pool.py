@@ -126,27 +126,6 @@ def test_connection_that_breaks_before_the_request(
     backend.close()
 
 
-def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a peak, connections beyond the limit are closed."""
-    together = threading.Barrier(3)
-
-    def answer(request: bytes) -> bytes:
-        together.wait(PATIENCE)
-        return REPLY
-
-    monkeypatch.setattr(connections, "MAX_IDLE", 1)
-    with ScriptedServer(answer) as server:
-        backend = backend_on(server)
-        outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        for _ in range(3):
-            backend.infer_async(CALL, outcomes.put)
-        assert all(isinstance(outcomes.get(timeout=PATIENCE), InferReply) for _ in range(3))
-        for _ in range(2):
-            assert server.closed_by_client.acquire(timeout=PATIENCE)
-        assert not server.closed_by_client.acquire(timeout=0.1)
-        backend.close()
-
-
 def test_asynchronous_request_without_a_thread(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,8 @@ behind the user's back: see :meth:`HttpPool.request` for the failures that are r
 from __future__ import annotations
 
 import select
-import ssl
+import socket
 import weakref
-from collections import deque
-from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 from weakref import WeakValueDictionary
@@ -21,12 +19,10 @@ from tritonclient_shim.backends.http.connector import (
     HttpConnector,
     Location,
     connector_for,
-    open_tunnel,
     parse,
 )
 from tritonclient_shim.backends.http.errors import (
     ADDRESS,
-    HANDSHAKE,
     PREFIX,
     SEND,
     Unanswered,
@@ -43,7 +39,6 @@ from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
-MAX_IDLE = 64  # connections kept open per endpoint
 #: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
 _OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
 _NO_HEADERS: Mapping[str, Any] = {}
@@ -53,20 +48,8 @@ _Items = Tuple[Tuple[str, Any], ...]
 class HttpConnection:
     """One connection; used by one thread at a time."""
 
-    def __init__(
-        self, location: Location, context: ssl.SSLContext | None, connector: HttpConnector
-    ) -> None:
-        self._socket = connector.connect(location)
-        try:
-            if context is not None:
-                if connector.proxy is not None:
-                    open_tunnel(self._socket, location, connector.proxy)
-                with HANDSHAKE:
-                    self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
-            self._socket.settimeout(connector.settings.network_timeout)
-        except BaseException:  # whatever it is, nobody else knows of the socket
-            self.close()
-            raise
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
 
@@ -107,11 +90,11 @@ class HttpPool:
     def __init__(self, connector: HttpConnector) -> None:
         self.connector = connector
         self._context = tls.client_context(connector.tls) if connector.endpoint.secure else None
-        self._idle: deque[HttpConnection] = deque()
+        self._idle: list[HttpConnection] = []
         self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
         self.server = KnownServer()
         forks.repair(self)
-        weakref.finalize(self, _close_oldest, self._idle).atexit = False
+        weakref.finalize(self, _close_all, self._idle).atexit = False
 
     @cached_property
     def location(self) -> Location:
@@ -139,8 +122,8 @@ class HttpPool:
             except Unanswered:
                 if not repeatable:
                     raise
-        connection = HttpConnection(self.location, self._context, self.connector)
-        return self._exchange(connection, pieces)
+        connected = self.connector.connect(self.location, self._context)
+        return self._exchange(HttpConnection(connected), pieces)
 
     def _exchange(self, connection: HttpConnection, pieces: Sequence[Buffer]) -> Reply:
         try:
@@ -149,7 +132,7 @@ class HttpPool:
             self._lose(connection)
             raise
         if keep:
-            self._keep(connection)
+            self._idle.append(connection)
         else:
             connection.close()
         return reply
@@ -168,22 +151,15 @@ class HttpPool:
         connection.close()
         self.server = KnownServer()  # another server may listen by now
 
-    def _keep(self, connection: HttpConnection) -> None:
-        self._idle.append(connection)
-        if len(self._idle) > MAX_IDLE:
-            _close_oldest(self._idle, MAX_IDLE)
-
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections alone."""
-        _close_oldest(self._idle)  # closes the child's copies only
+        _close_all(self._idle)  # closes the child's copies only
         self.server = KnownServer()
 
 
-def _close_oldest(idle: deque[HttpConnection], limit: int = 0) -> None:
-    """Close the oldest idle connections, down to a limit."""
-    with suppress(IndexError):  # another thread may take the last connections meanwhile
-        while len(idle) > limit:
-            idle.popleft().close()
+def _close_all(idle: list[HttpConnection]) -> None:
+    while idle:
+        idle.pop().close()
 
 
 #: A pool lasts as long as its clients and their requests.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 from http.client import HTTPException, InvalidURL, UnknownProtocol
 from typing import NamedTuple
 from urllib.parse import quote
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.http.errors import ANSWER, CONNECT, PREFIX, SEND
+from tritonclient_shim.backends.http.errors import ANSWER, CONNECT, HANDSHAKE, PREFIX, SEND
 from tritonclient_shim.backends.http.response import read_head
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.addresses import join_port
@@ -59,15 +60,24 @@ class HttpConnector(NamedTuple):
     proxy: Proxy | None = None
     tls: tls.Tls = tls.DEFAULT
 
-    def connect(self, location: Location) -> socket.socket:
-        """Return a socket connected to the server, or to its proxy; it keeps the time limit.
-
-        Raises TransportError where that is impossible.
-        """
-        target, settings = self.proxy or location, self.settings
+    def connect(self, location: Location, context: ssl.SSLContext | None) -> socket.socket:
+        """Return a socket connected to the server; TransportError where that is impossible."""
+        target = self.proxy or location
         with CONNECT:
-            peer = socket.create_connection((target.host, target.port), settings.connect_timeout)
+            peer = socket.create_connection(
+                (target.host, target.port), self.settings.connect_timeout
+            )
+        try:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if context is not None:
+                if self.proxy is not None:
+                    _open_tunnel(peer, location, self.proxy)
+                with HANDSHAKE:
+                    peer = context.wrap_socket(peer, server_hostname=location.host)
+            peer.settimeout(self.settings.network_timeout)
+        except BaseException:  # whatever it is, nobody else knows of the socket
+            peer.close()
+            raise
         return peer
 
 
@@ -85,7 +95,7 @@ def _proxy(endpoint: Endpoint) -> Proxy | None:
     return proxy_for(host, endpoint.secure)
 
 
-def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
+def _open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
     """Have the proxy connect to the server (CONNECT); TransportError when it does not."""
     target = join_port(location.host, location.port)
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
