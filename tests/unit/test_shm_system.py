@@ -10,7 +10,6 @@ import gc
 import os
 import pickle
 import signal
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
@@ -222,15 +221,6 @@ def test_memory_that_cannot_be_had(
     monkeypatch.setattr(os, call, refuse)
     with pytest.raises(shm.SharedMemoryException, match=text):
         shm.set_shared_memory_region(handle, [np.ones(size, np.uint8)])
-
-
-def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without shared memory in Python the error has v1's text, and its cause the reason."""
-    monkeypatch.setitem(sys.modules, "_posixshmem", None)
-    with pytest.raises(shm.SharedMemoryException) as caught:
-        shm.create_shared_memory_region("r", "/shim_test_nowhere", 8)
-    assert str(caught.value) == "unable to get shared memory descriptor"
-    assert "this Python has no POSIX shared memory" in str(caught.value.__cause__)
 
 
 def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 import threading
-from contextlib import suppress
 from functools import lru_cache
 from math import prod
 from reprlib import Repr
@@ -85,21 +84,12 @@ def remembered(parse: Callable[[bytes], T]) -> Callable[[bytes], T]:
     return lambda content: (known if len(content) <= REMEMBERED_BYTES else parse)(content)
 
 
-#: Kind of the NumPy type → the type that holds all values of the kind.
-_WIDEST = {"b": "bool", "i": "i8", "u": "u8", "f": "f8"}
-
-
 def packed(name: str, datatype: str, values: list[Any]) -> bytes:
     """Return the numbers of an output as its bytes; UnreadableReply for one out of range."""
-    wanted = dtypes.BY_V2[datatype].numpy
-    assert wanted is not None
-    with np.errstate(all="ignore"), suppress(OverflowError):
-        exact = np.array(values, _WIDEST[wanted.kind])
-        typed = exact.astype(wanted)
-        is_float = wanted.kind == "f"
-        if (np.isinf(typed) == np.isinf(exact)).all() if is_float else typed.tolist() == values:
-            return bytes(typed.tobytes())
-    raise UnreadableReply(f"output {shown(name)} has a value out of range", f"type {datatype}")
+    array = np.array(values, dtypes.BY_V2[datatype].numpy)
+    if array.dtype.kind != "f" and array.tolist() != values:
+        raise UnreadableReply(f"output {shown(name)} has a value out of range", f"type {datatype}")
+    return bytes(array.tobytes())
 
 
 _LARGEST = 2**63 - 1  # of a dimension

@@ -19,27 +19,15 @@ class Meaning(Enum):
     """The meaning of a sentence, and what follows from it."""
 
     CORRELATION_ID_MISSING = auto()  # → v1's wording
-    CORRELATION_ID_TOO_LONG = auto()
     UNEXPECTED_SHAPE = auto()  # → v1's wording, without the batch dimension
     LOAD_UNKNOWN = auto()  # → v1's wording
     LOAD_FAILED = auto()  # → v1's wording
     VERSION_NOT_POSITIVE = auto()  # → v1's wording: an unknown version like any other
-    NO_STATUS_OF_MODEL = auto()
     NOT_LOADED = auto()  # → an InferContext can be made, and fails at its first request
-    UNKNOWN_MODEL = auto()
-    QUEUE_TIMEOUT = auto()
-    QUEUE_FULL = auto()
-    CONTROL_NOT_ALLOWED = auto()
-    RESTRICTED = auto()
-    NOT_SERVING = auto()
-    LOAD_OR_UNLOAD_FAILED = auto()
-    REGION_EXISTS = auto()
-    REGION_UNKNOWN = auto()
-    REGION_KEY_UNKNOWN = auto()
+    UNKNOWN_MODEL = auto()  # → NOT_FOUND over HTTP, whatever the status
     REGION_IN_USE = auto()  # → to unregister it is tried again for a while
-    CLASS_NOT_AVAILABLE = auto()
-    DECOUPLED = auto()
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
+    OTHER = auto()  # → a code of v1, or a refusal under a status that gRPC uses as well
 
 
 class Sentence(NamedTuple):
@@ -72,7 +60,7 @@ _malformed = partial(Sentence, Meaning.MALFORMED_REQUEST)
 SENTENCES: tuple[Sentence, ...] = (
     Sentence(Meaning.CORRELATION_ID_MISSING, r"must specify a non-zero or non-empty correlation ID",
              "inference request to model 'm' must specify a non-zero or non-empty correlation ID"),
-    Sentence(Meaning.CORRELATION_ID_TOO_LONG, r"correlation ID",
+    Sentence(Meaning.OTHER, r"correlation ID",
              "string correlation ID cannot be longer than 128 characters",
              grpc_code="UNIMPLEMENTED"),
     Sentence(Meaning.UNEXPECTED_SHAPE,
@@ -88,38 +76,38 @@ SENTENCES: tuple[Sentence, ...] = (
     Sentence(Meaning.VERSION_NOT_POSITIVE,
              r"^failed to get model version from specified version string '",
              "failed to get model version from specified version string '-1' (details: stol), …"),
-    Sentence(Meaning.NO_STATUS_OF_MODEL, r"^no status available for unknown model",
+    Sentence(Meaning.OTHER, r"^no status available for unknown model",
              "no status available for unknown model 'nope'", v1_code="INVALID_ARG"),
     Sentence(Meaning.NOT_LOADED, r"has no available versions\Z",
              "Request for unknown model: 'm' has no available versions"),
     _unavailable(Meaning.UNKNOWN_MODEL, r"^Request for unknown model",
                  "Request for unknown model: 'm' version 99 is not found"),
-    _unavailable(Meaning.QUEUE_TIMEOUT, r"Request timeout expired", "Request timeout expired"),
-    _unavailable(Meaning.QUEUE_FULL, r"Exceeds maximum queue size",
+    _unavailable(Meaning.OTHER, r"Request timeout expired", "Request timeout expired"),
+    _unavailable(Meaning.OTHER, r"Exceeds maximum queue size",
                  "[request id: 56] Exceeds maximum queue size"),
-    _unavailable(Meaning.CONTROL_NOT_ALLOWED, r"explicit model load / unload",
+    _unavailable(Meaning.OTHER, r"explicit model load / unload",
                  "explicit model load / unload is not allowed if polling is enabled"),
-    Sentence(Meaning.RESTRICTED, r"(protocol|API) is restricted",
+    Sentence(Meaning.OTHER, r"(protocol|API) is restricted",
              "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
              grpc_code="UNAVAILABLE"),
-    _unavailable(Meaning.NOT_SERVING, r"Server (is )?(not ready|exiting|stopping)",
+    _unavailable(Meaning.OTHER, r"Server (is )?(not ready|exiting|stopping)",
                  "Server not ready"),
-    Sentence(Meaning.LOAD_OR_UNLOAD_FAILED, r"^failed to (un)?load '",
+    Sentence(Meaning.OTHER, r"^failed to (un)?load '",
              "failed to unload 'm', versions that are still available: 1,2", v1_code="INTERNAL"),
-    Sentence(Meaning.REGION_EXISTS, r"^shared memory region '.*' already in manager",
+    Sentence(Meaning.OTHER, r"^shared memory region '.*' already in manager",
              "shared memory region 'r' already in manager", v1_code="ALREADY_EXISTS"),
-    Sentence(Meaning.REGION_UNKNOWN, r"^Unable to find shared memory region",
+    Sentence(Meaning.OTHER, r"^Unable to find shared memory region",
              "Unable to find shared memory region: 'r'", v1_code="NOT_FOUND"),
-    Sentence(Meaning.REGION_KEY_UNKNOWN, r"^Unable to open shared memory region",
+    Sentence(Meaning.OTHER, r"^Unable to open shared memory region",
              "Unable to open shared memory region: '/k'", v1_code="INTERNAL"),
     Sentence(Meaning.REGION_IN_USE, r"it is currently in use\.$",
              "Cannot unregister shared memory region 'r', it is currently in use."),
     Sentence(Meaning.REGION_IN_USE, r"^Failed to unregister the following ",
              "Failed to unregister the following system shared memory regions: r ,"),
-    Sentence(Meaning.CLASS_NOT_AVAILABLE, r"^class result not available",
+    Sentence(Meaning.OTHER, r"^class result not available",
              "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_X'",
              v1_code="UNSUPPORTED"),
-    Sentence(Meaning.DECOUPLED,
+    Sentence(Meaning.OTHER,
              r"ModelInfer RPC doesn't support|doesn't support models with decoupled",
              "ModelInfer RPC doesn't support models with decoupled transaction policy",
              "UNSUPPORTED", "UNIMPLEMENTED"),

@@ -54,13 +54,14 @@ def declared_models(value: Any) -> Any:
     """
     folder = os.curdir
     if isinstance(value, (str, os.PathLike)):
-        text = os.fspath(value)
-        if not isinstance(text, str):
-            raise ValueError(_EXPECTED)
+        text = str(value)
         if not text.lstrip().startswith("{"):
             path = os.path.abspath(os.path.expanduser(text))
             folder, text = os.path.dirname(path), _content(path)
-        value = _parsed(text)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{_EXPECTED}; this is no JSON: {error}") from None
     models = _mapping(value, _EXPECTED)
     return tuple((name, _model(name, one, folder)) for name, one in models.items())
 
@@ -71,13 +72,6 @@ def _content(path: str) -> str:
             return file.read()
     except (OSError, ValueError) as error:  # also a path or a text that is none
         raise ValueError(f"{_EXPECTED}; {path!r} cannot be read: {error}") from None
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_EXPECTED}; this is no JSON: {error}") from None
 
 
 def _mapping(value: Any, expected: str, known: Iterable[str] = ()) -> Mapping[str, Any]:

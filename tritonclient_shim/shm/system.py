@@ -19,11 +19,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import importlib
 import mmap
 import os
 import weakref
-from types import ModuleType
 from typing import Any, Sequence
 
 import numpy as np
@@ -155,7 +153,7 @@ class SystemRegion(Region):
         # As in v1, this unlinks the object that has the key now, whichever process made it
         # (docs/v1-behaviour.md §7.1).
         try:
-            _posix().shm_unlink(_path(self.key))
+            os.unlink(_path(self.key))
         except (OSError, ValueError) as error:
             raise _coded(NO_UNLINK, self.key, error) from error
 
@@ -177,30 +175,20 @@ class SystemRegion(Region):
         )
 
 
-def _posix() -> ModuleType:
-    """Return the module that has shm_open and shm_unlink; OSError where Python has none."""
-    try:
-        return importlib.import_module("_posixshmem")
-    except ImportError as error:
-        # Windows, where v1 had no shared memory either (docs/v1-behaviour.md §4.3)
-        raise OSError("this Python has no POSIX shared memory") from error
-
-
 def _path(key: str) -> str:
-    """Key → the key with exactly one leading slash, as shm_open expects it."""
+    """Key → the file that Linux keeps for it."""
     # glibc takes 'k', '/k' and '//k' for one object, and so did v1 (docs/v1-behaviour.md §7.1).
     bare = key.lstrip("/")
     if bare in ("", ".", "..") or "/" in bare:
         raise ValueError("expected a name without further slashes, such as '/my_region'")
-    return "/" + bare
+    return f"/dev/shm/{bare}"
 
 
 def _open(key: str) -> int:
     try:
-        descriptor: int = _posix().shm_open(_path(key), os.O_RDWR | os.O_CREAT, mode=0o600)
-    except (OSError, ValueError) as error:  # ValueError: also a key that is not UTF-8
+        return os.open(_path(key), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except (OSError, ValueError) as error:
         raise _coded(NO_DESCRIPTOR, key, error) from error
-    return descriptor
 
 
 def _coded(code: int, key: str, error: Exception) -> RegionError:
