@@ -6,7 +6,6 @@ from queue import Queue
 from typing import Any, Iterator
 
 import pytest
-import tritonclient.grpc
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
@@ -23,16 +22,6 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
     opened = open_backend(Endpoint(GRPC, triton.grpc))
     yield opened
     opened.close()
-
-
-def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServer) -> None:
-    """There is one tritonclient client per url and process, as v1 had one channel."""
-    # docs/v1-behaviour.md §9.2
-    other = open_backend(Endpoint(GRPC, triton.grpc))
-    client = backend.client()
-    assert isinstance(client, tritonclient.grpc.InferenceServerClient)
-    assert other.client()._channel is client._channel
-    assert client.is_server_live()
 
 
 def test_a_client_closed_by_its_user(backend: StreamingBackend) -> None:

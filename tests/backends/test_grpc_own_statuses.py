@@ -8,13 +8,10 @@ from functools import partial
 from queue import Queue
 from typing import Any, Callable, Iterator
 
-import grpc
 import numpy as np
 import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
-from tensorrtserver.api.grpc_service_pb2 import StatusRequest
-from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
 from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 from tritonclient_shim import configure
 from tritonclient_shim.backends.grpc import open_backend
@@ -166,25 +163,6 @@ def test_a_status_of_the_server(ended: Callable[[Answer], BackendError], answer:
     error = ended(answer)
     assert isinstance(error, ServerError)
     assert error.message == "own words"
-
-
-def test_the_error_of_a_context() -> None:
-    """Users get a client error: no server id, and request id 0."""
-    # docs/v1-behaviour.md §1.6
-    with Http2Server(page(400)) as server, pytest.raises(InferenceServerException) as caught:
-        InferContext(server.address, 1, "m")
-    assert (
-        str(caught.value) == "[ 0] GRPC client failed: 13: Received http2 header with status: 400"
-    )
-
-
-def test_the_error_of_the_stub() -> None:
-    """The raw stub raises gRPC's own error, and returns no response with a status."""
-    with Http2Server(page(400)) as server, grpc.insecure_channel(server.address) as channel:
-        stub = GRPCServiceStub(channel)
-        with pytest.raises(grpc.RpcError) as caught:
-            stub.Status(StatusRequest())
-    assert caught.value.code() is grpc.StatusCode.INTERNAL
 
 
 def test_the_time_limit_of_an_answer_that_has_begun() -> None:

@@ -4,7 +4,6 @@ docs/v2-mapping.md §4, §10).
 
 from __future__ import annotations
 
-import sys
 import threading
 from queue import Queue
 from typing import Any
@@ -167,33 +166,6 @@ def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
     assert log.ends.empty()
 
 
-def test_a_stream_to_nobody() -> None:
-    """If a server cannot be reached, on_end gets v1's text."""
-    # docs/v1-behaviour.md §3.1
-    log = Log()
-    stream = log.open("127.0.0.1:1")
-    assert log.end().message == "GRPC client failed: 14: Connect Failed"
-    stream.close()
-
-
-def test_threads_do_not_pile_up(triton: TritonServer) -> None:
-    """A stream that ends stops its threads."""
-    before = threading.active_count()
-    for number in range(10):
-        log = Log()
-        stream = log.open(triton.grpc)
-        stream.send(call(str(number)))
-        stream.close() if number % 2 else stream.cancel()
-        log.end()
-    stream.close()
-    deadline = threading.Event()
-    for _ in range(100):
-        if threading.active_count() <= before + 2:
-            break
-        deadline.wait(0.05)
-    assert threading.active_count() <= before + 2
-
-
 # --------------------------------------------------------------------------- the outbox
 
 
@@ -235,35 +207,3 @@ def test_closing_wakes_waiting_senders(close: Any) -> None:
     close(box)
     assert errors.get(timeout=5) == "Stream has been closed."
     assert list(box) == ([b"xx"] if close is Outbox.finish else [])
-
-
-def test_an_abandoned_outbox_is_empty() -> None:
-    """A stream that breaks drops its queue, though the context keeps the broken stream."""
-    box, body = Outbox(), bytes(100)
-    before = sys.getrefcount(body)
-    for _ in range(3):
-        box.put(body, wait=True)
-    assert sys.getrefcount(body) > before
-    box.abandon()
-    assert sys.getrefcount(body) == before
-    assert list(box) == []
-
-
-def test_a_reader_that_is_ended_ends_its_stream(
-    triton: TritonServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If receiving a reply raises SystemExit, on_end is called with it."""
-
-    def leave(request_id: str, outcome: Any) -> None:
-        raise SystemExit
-
-    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)
-    log = Log()
-    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(leave, log.ends.put)
-    stream.send(call("1"))
-    end = log.end()
-    assert isinstance(end, TransportError)
-    assert end.message == "Stream has been closed."
-    with pytest.raises(StreamEnded, match=CLOSED):
-        stream.send(call("2"))
-    stream.close()  # returns when the thread has ended

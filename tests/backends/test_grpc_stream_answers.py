@@ -116,22 +116,6 @@ def test_without_ids() -> None:
         assert server.streams == 1
 
 
-def test_reading_an_answer_raises(monkeypatch: Any) -> None:
-    """An exception while reading a reply becomes the outcome of the pending requests."""
-    from tritonclient_shim.backends.grpc import stream
-
-    def fails(*_: Any) -> Any:
-        raise OverflowError("an accident")
-
-    with context_on(good) as (server, context):
-        with monkeypatch.context() as patched:
-            patched.setattr(stream, "decode_stream_reply", fails)
-            assert outcome_of(context).startswith(
-                "the server's answer could not be read: OverflowError: an accident; expected "
-            )
-        assert outcome_of(context) == "7.0"
-
-
 def test_goaway() -> None:
     """If a server closes connections in an orderly way, at most the pending requests fail."""
     options = {"max_connection_age_ms": 300, "max_connection_age_grace_ms": 100}

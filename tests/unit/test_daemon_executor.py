@@ -37,17 +37,6 @@ def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
     assert {running.get(timeout=PATIENCE) for _ in range(2)} == {3, 4}
 
 
-def test_idle_thread_is_used_again() -> None:
-    """A job that arrives while a thread is idle starts no further thread."""
-    executor = DaemonExecutor(64, "test")
-    names: SimpleQueue[int] = SimpleQueue()
-    seen = set()
-    for _ in range(20):
-        executor.execute(lambda: names.put(threading.get_ident()))
-        seen.add(names.get(timeout=PATIENCE))
-    assert len(seen) <= 2  # the second, if a job arrived before its thread was idle
-
-
 def test_idle_threads_end() -> None:
     """Idle threads end after a while, and new jobs still run."""
     executor = DaemonExecutor(2, "test", linger=0.01)
@@ -92,18 +81,6 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.get(timeout=PATIENCE) == "next"
 
 
-def test_jobs_wait_for_a_thread_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If no further thread can be started, a running thread runs the job."""
-    executor = DaemonExecutor(2, "test")
-    gate = threading.Event()
-    first = executor.submit(gate.wait, PATIENCE)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    second = executor.submit(threading.get_ident)
-    gate.set()
-    assert first.result(PATIENCE) is True
-    assert second.result(PATIENCE)
-
-
 def test_future_has_the_outcome() -> None:
     """A future has the job's result or exception; a cancelled job does not run."""
     executor = DaemonExecutor(1, "test")
@@ -135,15 +112,6 @@ def test_shutdown() -> None:
     thread = last.result(PATIENCE)
     thread.join(PATIENCE)
     assert not thread.is_alive()
-
-
-def test_shutdown_ends_idle_threads() -> None:
-    """An idle thread ends after a shutdown."""
-    executor = DaemonExecutor(1, "test", linger=1000.0)
-    idle = executor.submit(threading.current_thread).result(PATIENCE)
-    executor.shutdown()
-    idle.join(PATIENCE)
-    assert not idle.is_alive()
 
 
 def test_within() -> None:
