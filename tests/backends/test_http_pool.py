@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from queue import SimpleQueue
-from typing import Iterator
 
 import pytest
 
-from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
+from tests.backends.conftest import REPLY
+from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer
 from tests.own_interpreter import run_program
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.http import connections, open_backend
@@ -18,15 +18,7 @@ from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 
 CALL = InferCall("m", "", (), ())
-REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 PATIENCE = 30.0
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    """Yield a server that answers every request with a reply."""
-    with ScriptedServer(lambda request: REPLY) as scripted:
-        yield scripted
 
 
 def backend_on(server: ScriptedServer) -> HttpBackend:

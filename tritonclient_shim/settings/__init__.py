@@ -13,35 +13,11 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.addresses import basic_authorization, parse_proxy
-from tritonclient_shim.settings.fields import (
-    DEFAULTS,
-    FIELDS,
-    Settings,
-    SettingsError,
-    of_connections,
-    read,
-    variable,
-)
-
-__all__ = [
-    "DEFAULTS",
-    "EffectiveSetting",
-    "Proxy",
-    "REPORT_ENDINGS",
-    "Settings",
-    "SettingsError",
-    "WARNING_MODES",
-    "configure",
-    "current",
-    "described",
-    "gateway_variables",
-    "of_connections",
-    "proxy_for",
-    "report_path",
-    "report_problem",
-    "unknown_variables",
-    "warnings_mode",
-]
+from tritonclient_shim.settings.fields import DEFAULTS as DEFAULTS
+from tritonclient_shim.settings.fields import FIELDS, read, variable
+from tritonclient_shim.settings.fields import Settings as Settings
+from tritonclient_shim.settings.fields import SettingsError as SettingsError
+from tritonclient_shim.settings.fields import of_connections as of_connections
 
 _VARIABLES = {name: variable(name) for name in FIELDS}
 #: How the variables of the gateway's options begin, which are no settings.
@@ -114,15 +90,9 @@ def current() -> Settings:
     return _combined(_configured)
 
 
-def _texts() -> dict[str, str]:
-    """Return the text of each field whose variable is set and not empty."""
-    get = os.environ.get
-    return {name: text for name, known in _VARIABLES.items() if (text := get(known))}
-
-
 def _combined(configured: Mapping[str, Any]) -> Settings:
     """Return these settings over the environment's; SettingsError if two contradict each other."""
-    texts = _texts()
+    texts = {name: text for name, known in _VARIABLES.items() if (text := os.environ.get(known))}
     if not configured and not texts:
         return DEFAULTS
     chosen = {
