@@ -19,7 +19,6 @@ _ADDRESS = re.compile(
         (?P<prefix> /.* )?""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL | re.ASCII,
 )
-_IPV6 = re.compile(r"\[[0-9A-Fa-f:.]+\]")
 _SCHEME = re.compile(r"(?:http|grpc)(s?)://", re.IGNORECASE | re.ASCII)
 
 
@@ -49,20 +48,6 @@ def without_scheme(text: str) -> tuple[str, bool | None]:
     """
     scheme = _SCHEME.match(text)
     return (text, None) if scheme is None else (text[scheme.end() :], bool(scheme[1]))
-
-
-def parse_proxy(text: str) -> Address | None:
-    """Address of a proxy over HTTP → its parts; None for another kind or form."""
-    parts = parse(text)
-    if (
-        parts is None
-        or (parts.scheme or "http").lower() != "http"
-        or (parts.host.startswith("[") and not _IPV6.fullmatch(parts.host))
-        or parts.port == ""
-        or parts.prefix not in ("", "/")
-    ):
-        return None
-    return parts
 
 
 def without_user(text: str) -> str:

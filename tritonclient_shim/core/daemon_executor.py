@@ -12,7 +12,7 @@ from collections import deque
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as _NoResult
 from functools import partial
-from typing import Any, Callable, TypeVar, cast
+from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.core import forks
 
@@ -22,9 +22,11 @@ _Result = TypeVar("_Result")
 
 def within(seconds: float, function: Callable[[], _Result]) -> _Result:
     """Return the function's result. Raise TimeoutError, and leave its thread, if it is late."""
-    future = DaemonExecutor(1, "time limit", linger=0).submit(function)
+    future: Future[_Result] = Future()
+    work = partial(_complete, future, function)
+    threading.Thread(target=work, name="time limit", daemon=True).start()
     try:
-        return cast(_Result, future.result(seconds))
+        return future.result(seconds)
     except _NoResult as late:
         raise TimeoutError(f"it did not end within {seconds:g} seconds") from late
 

@@ -95,14 +95,6 @@ def packed(name: str, datatype: str, values: list[Any]) -> bytes:
 _LARGEST = 2**63 - 1  # of a dimension
 
 
-def checked(tensor: TensorOut) -> TensorOut:
-    """Return the tensor; UnreadableReply for an impossible shape, or data of another size."""
-    data = tensor.data
-    size = len(data) if type(data) is bytes else None if data is None else memoryview(data).nbytes
-    check_sizes(tensor, size)
-    return tensor
-
-
 def check_sizes(tensor: TensorOut, received: int | None) -> None:
     """Raise UnreadableReply for an impossible shape, or if data of another size were received."""
     wanted = expected_size(tensor)

@@ -12,7 +12,7 @@ import re
 from typing import Any, Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.addresses import basic_authorization, parse_proxy
+from tritonclient_shim.core.addresses import basic_authorization, parse
 from tritonclient_shim.settings.fields import DEFAULTS as DEFAULTS
 from tritonclient_shim.settings.fields import FIELDS, read, variable
 from tritonclient_shim.settings.fields import Settings as Settings
@@ -202,8 +202,13 @@ def _excepted(host: str, exceptions: str) -> bool:
 
 
 def _parsed_proxy(text: str, source: str) -> Proxy:
-    address = parse_proxy(text)
-    if address is None:
+    address = parse(text)
+    if (
+        address is None
+        or (address.scheme or "http").lower() != "http"
+        or address.port == ""
+        or address.prefix not in ("", "/")
+    ):
         shown = re.sub(r"//[^@/]*@", "//…@", text)
         raise SettingsError(
             f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "

@@ -31,7 +31,7 @@ from tritonclient_shim.core.model import (
     TensorIn,
     TensorOut,
 )
-from tritonclient_shim.core.reading import check_sizes, checked, packed, remembered, shown
+from tritonclient_shim.core.reading import check_sizes, packed, remembered, shown
 
 _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_data"
 
@@ -261,6 +261,7 @@ def _tensor(output: JsonFields) -> tuple[TensorOut, int | None]:
         size = parameters.number("binary_data_size")
         check_sizes(TensorOut(name, datatype, shape), size)
         return TensorOut(name, datatype, shape), size
-    values = output.get("data", list) if "data" in output.value else None
-    data = None if values is None else tensor_data(name, datatype, values)
-    return checked(TensorOut(name, datatype, shape, data)), None
+    data = tensor_data(name, datatype, output.get("data", list)) if "data" in output.value else None
+    tensor = TensorOut(name, datatype, shape, data)
+    check_sizes(tensor, None if data is None else len(data))
+    return tensor, None
