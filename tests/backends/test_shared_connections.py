@@ -35,7 +35,6 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "root_certificates": authority.roots,
         "client_key": own.key,
         "client_certificate": own.certificate,
-        "insecure": True,
         "connect_timeout": 3.0,
         "network_timeout": 3.0,
         "http_headers": (("A", "1"),),
@@ -52,10 +51,6 @@ def test_connections_are_of_their_settings(
 ) -> None:
     """A setting's value separates connections exactly if its declaration says so."""
     connector_for = CONNECTOR_FOR[endpoint.protocol]
-    if name == "insecure" and endpoint == Endpoint(GRPC, "h:1", True):
-        with pytest.raises(ValueError, match="gRPC verifies every server"):
-            connector_for(endpoint, Settings(insecure=True))
-        return
     changed = connector_for(endpoint, Settings(**{name: others[name]}))
     declared = FIELDS[name].metadata["of"]
     matters = endpoint.protocol in declared or (endpoint.secure and SECURE in declared)

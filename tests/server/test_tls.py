@@ -164,15 +164,10 @@ def test_other_name(misnamed: Url, protocol: int, authority: Authority) -> None:
     assert refusal(misnamed(protocol), protocol) == REFUSED[protocol]
 
 
-def test_insecure(misnamed: Url, authority: Authority) -> None:
-    """``insecure`` takes any server over HTTP; over gRPC the error says what to do."""
-    configure(insecure=True, tls="on")
-    with InferContext(misnamed(0), 0, "simple") as context:
-        assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
-    with pytest.raises(ValueError, match="root_certificates.*grpc.ssl_target_name_override"):
-        live(misnamed(1), 1)
+def test_other_name_on_purpose(misnamed: Url, authority: Authority) -> None:
+    """A channel argument tells gRPC which name to expect."""
     name = "grpc.ssl_target_name_override=elsewhere.test"
-    configure(insecure=False, root_certificates=authority.roots, grpc_channel_arguments=name)
+    configure(root_certificates=authority.roots, tls="on", grpc_channel_arguments=name)
     assert live(misnamed(1), 1)
 
 

@@ -31,7 +31,7 @@ def test_defaults_are_v1s() -> None:
     assert current() is DEFAULTS
     assert Settings() == DEFAULTS
     assert DEFAULTS.connect_timeout is DEFAULTS.network_timeout is None
-    assert (DEFAULTS.tls, DEFAULTS.insecure) == ("auto", False)
+    assert DEFAULTS.tls == "auto"
 
 
 def test_configure_over_environment_over_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +63,6 @@ def test_refused_change_changes_nothing() -> None:
 
 GOOD = [
     ("tls", "ON", "on"),
-    ("insecure", "yes", True),
-    ("insecure", False, False),
     ("connect_timeout", "0.25", 0.25),
     ("network_timeout", 60, 60.0),
     ("connect_timeout", "off", None),
@@ -93,7 +91,6 @@ def test_accepted(name: str, value: Any, held: Any, monkeypatch: pytest.MonkeyPa
 
 BAD = [
     ("tls", "maybe", "one of: auto"),
-    ("insecure", "perhaps", "1, true, yes or on"),
     ("connect_timeout", "0", "a number of seconds"),
     ("network_timeout", "-1", "a number of seconds"),
     ("network_timeout", "nan", "a number of seconds"),
@@ -131,7 +128,6 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("insecure", 2),
         ("network_timeout", True),
         pytest.param("network_timeout", 10**400, id="long number"),
         ("root_certificates", 3),
@@ -182,7 +178,6 @@ def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
     configure(
         http_headers={"Authorization": "secret"},
         network_timeout=2.5,
-        insecure=True,
         rewrite_addresses={"a:1": "b:2"},
     )
     rows = {row.name: row for row in settings.described()}
@@ -190,7 +185,6 @@ def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows["tls"] == ("tls", "on", "environment", "TRITON_SHIM_TLS")
     assert rows["connect_timeout"][1:3] == ("none", "default")
     assert rows["network_timeout"][1:3] == ("2.5", "configure()")
-    assert rows["insecure"].value == "yes"
     assert rows["http_headers"].value == "Authorization: …"
     assert rows["rewrite_addresses"].value == "a:1=b:2"
     assert rows["warnings"][1:3] == ("headline", "default")

@@ -13,10 +13,3 @@ def test_defaults() -> None:
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
-
-
-def test_insecure_trusts_and_encrypts() -> None:
-    """``insecure`` accepts any certificate and still requires TLS 1.2."""
-    context = tls.client_context(tls.Tls(insecure=True))
-    assert context.verify_mode == ssl.CERT_NONE
-    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2

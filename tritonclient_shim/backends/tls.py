@@ -22,7 +22,6 @@ class Tls(NamedTuple):
     roots: Pem | None = None  # None: those that the system or gRPC trusts
     key: Pem | None = None
     certificate: Pem | None = None
-    insecure: bool = False
 
 
 DEFAULT = Tls()
@@ -34,7 +33,6 @@ def tls_of(settings: Settings) -> Tls:
         _read(settings.root_certificates),
         _read(settings.client_key),
         _read(settings.client_certificate),
-        settings.insecure,
     )
 
 
@@ -71,7 +69,4 @@ def client_context(tls: Tls) -> ssl.SSLContext:
         what = f"The client certificate {tls.certificate.path!r} with key {tls.key.path!r}"
         with unusable(what):  # a password, so that nobody is asked for one on the terminal
             context.load_cert_chain(tls.certificate.path, tls.key.path, password="")
-    if tls.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
     return context

@@ -130,8 +130,6 @@ def _source(name: str) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if value is None or value == ():
         return "none"
     if name == "models":

@@ -40,7 +40,6 @@ class Settings:
     root_certificates: str | None = _setting(None, values.existing_file, SECURE)
     client_key: str | None = _setting(None, values.existing_file, SECURE)
     client_certificate: str | None = _setting(None, values.existing_file, SECURE)
-    insecure: bool = _setting(False, values.truth, SECURE)
     connect_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
     network_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
     http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)

@@ -15,8 +15,6 @@ from tritonclient_shim.core.addresses import without_scheme
 
 Reader = Callable[[Any], Any]
 
-_TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
-_TRUTHS.update({"0": False, "false": False, "no": False, "off": False})
 _NONE = frozenset({"", "none", "off"})
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
@@ -30,14 +28,6 @@ def tls(value: Any) -> str:
     if word not in ("auto", "on", "off"):
         raise ValueError("one of: auto (by the scheme of the url), on (always), off (never)")
     return word
-
-
-def truth(value: Any) -> bool:
-    """Bool, or a word for it → the bool."""
-    truth_value = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
-    if truth_value is None:
-        raise ValueError("1, true, yes or on; or 0, false, no or off")
-    return bool(truth_value)
 
 
 def seconds(value: Any) -> float | None:

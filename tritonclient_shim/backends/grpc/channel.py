@@ -21,7 +21,7 @@ from tritonclient_shim.backends.grpc.framing import LIMIT
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
-from tritonclient_shim.settings import Settings, SettingsError
+from tritonclient_shim.settings import Settings
 
 _SERVICE = "/inference.GRPCInferenceService/"
 INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"
@@ -48,17 +48,8 @@ def options_of(settings: Settings) -> tuple[Option, ...]:
     return tuple(wanted.items())
 
 
-_INSECURE = (
-    "insecure is on, but gRPC verifies every server; expected insecure for HTTP alone. Over gRPC, "
-    "give the server's certificate as root_certificates, and its name as "
-    "grpc.ssl_target_name_override in grpc_channel_arguments"
-)
-
-
 def check_files(files: Tls) -> None:
     """SettingsError unless the files are what they should be; gRPC itself would only log it."""
-    if files.insecure:
-        raise SettingsError(_INSECURE)
     if files != tls.DEFAULT:
         tls.client_context(files)
 
