@@ -149,34 +149,20 @@ def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> N
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_regions_outlive_their_process_in_silence(key: str) -> None:
-    """Regions stay until destroyed; no resource tracker, no warning at exit."""
+def test_a_process_that_exits_deletes_nothing(key: str) -> None:
+    """A region stays until it is destroyed; no resource tracker, no warning at exit."""
     # docs/v1-behaviour.md §7.1
-    done = run_python(
-        """
-        import sys, numpy as np, tensorrtserver.shared_memory as shm
-        handle = shm.create_shared_memory_region("r", sys.argv[1], 4)
-        shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
-        assert "multiprocessing.resource_tracker" not in sys.modules
-        """,
-        key,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert contents(key) == b"\0\1\2\3"
-
-
-def test_an_attached_process_that_exits_deletes_nothing(key: str) -> None:
-    """The owner can use and destroy its region after another process attached and left."""
     handle = shm.create_shared_memory_region("r", key, 4)
     done = run_python(
         """
         import sys, numpy as np, tensorrtserver.shared_memory as shm
         handle = shm.create_shared_memory_region("mine", sys.argv[1], 4)
         shm.set_shared_memory_region(handle, [np.array([7], np.uint8)])
+        assert "multiprocessing.resource_tracker" not in sys.modules
         """,
         key,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert handle_table.lookup(handle).read(0, 1) == b"\7"
     shm.destroy_shared_memory_region(handle)
     assert not os.path.exists(path_of(key))
