@@ -41,13 +41,11 @@ class Migration(NamedTuple):
         return all(site.outcome != TODO for site in self.of(program))
 
 
-def migrated(
-    programs: Iterable[Program], folder: Path, protocol: str, server: str, unsafe: bool
-) -> Migration:
-    """Copy the programs to a folder and migrate them. ``server`` is an HTTP address."""
+def migrated(programs: Iterable[Program], folder: Path, protocol: str, unsafe: bool) -> Migration:
+    """Copy the programs to a folder and migrate them."""
     for program in programs:
         copy(program, folder)
-    done = migrate(folder, protocol, server, unsafe)
+    done = migrate(folder, protocol, unsafe)
     uses = json.loads(done.stdout)["uses"] if done.stdout.startswith("{") else []
     sites = (
         Site(Path(item["file"]).parts[0], item["id"], item["outcome"], item["what"])
@@ -56,11 +54,9 @@ def migrated(
     return Migration(folder, done.returncode, done.stderr, tuple(sites))
 
 
-def migrate(
-    folder: Path, protocol: str, server: str, unsafe: bool
-) -> subprocess.CompletedProcess[str]:
+def migrate(folder: Path, protocol: str, unsafe: bool) -> subprocess.CompletedProcess[str]:
     """Migrate the files of a folder in place."""
-    options = ["--to", protocol, "--server", server, "--write", "--format", "json"]
+    options = ["--to", protocol, "--write", "--format", "json"]
     command = [sys.executable, "-m", "tritonclient_shim", "migrate", *options]
     return subprocess.run(
         [*command, *(["--unsafe"] if unsafe else []), "."],

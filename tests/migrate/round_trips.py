@@ -5,12 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping, NamedTuple
-
-import pytest
+from typing import Callable, NamedTuple
 
 from testbed import TritonServer
-from tests.migrate import open_cases
 from tests.migrate.migrating import Migration, migrate, migrated
 from tests.migrate.running import Ended, Runner, copy, runner
 from tests.migrate.table import PROGRAMS, Program
@@ -27,27 +24,10 @@ class Case(NamedTuple):
 
 
 CASES = [Case(program, protocol) for program in PROGRAMS for protocol in program.protocols]
-#: Cases that do not end as before yet, with reasons.
-OPEN = open_cases.OPEN
-OPEN_SAFE = open_cases.OPEN_SAFE  # with the safe rewrites alone
 #: Protocol and ``unsafe`` of the migrations. A safe rewrite is safe on both protocols.
 WAYS = [("grpc", True), ("http", True), ("grpc", False)]
 NAMES = ["-".join((protocol, "unsafe" if unsafe else "safe")) for protocol, unsafe in WAYS]
 SAFE_CASES = [case for case in CASES if (case.protocol, False) in WAYS]
-
-
-def marked(cases: Iterable[Case], reasons: Mapping[str, str]) -> list[Any]:
-    """Return cases as parameters. Cases with a reason are expected to fail."""
-    return [
-        pytest.param(
-            case,
-            id=str(case),
-            marks=[pytest.mark.xfail(reason=reasons[str(case)], strict=True)]
-            if str(case) in reasons
-            else [],
-        )
-        for case in cases
-    ]
 
 
 class Trip(NamedTuple):
@@ -68,7 +48,7 @@ class RoundTrips:
 
     def again(self, protocol: str, unsafe: bool) -> None:
         """Migrate the migrated programs again."""
-        migrate(self.migration(protocol, unsafe).folder, protocol, self.server.http, unsafe)
+        migrate(self.migration(protocol, unsafe).folder, protocol, unsafe)
 
     def originals(self) -> Path:
         """Return a folder with a copy of each program as it is."""
@@ -85,7 +65,7 @@ class RoundTrips:
 
     def _migration(self, protocol: str, unsafe: bool) -> Migration:
         folder = self._folder / f"{protocol}-{'unsafe' if unsafe else 'safe'}"
-        return migrated(PROGRAMS, folder, protocol, self.server.http, unsafe)
+        return migrated(PROGRAMS, folder, protocol, unsafe)
 
     def trip(self, case: Case) -> Trip:
         """Return the results of a program and of its copies. Run them once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -34,13 +33,12 @@ class Runner(NamedTuple):
 
     def run(self, program: Program, protocol: str, folder: Path, needs_us: bool = True) -> Ended:
         """Run the copy in a folder. If ``needs_us``, it can import the facade."""
-        script = _script(folder / program.script)
         through = ("-m", "tritonclient_shim", "run") if program.needs_run and needs_us else ()
         done = subprocess.run(
             [
                 sys.executable,
                 *through,
-                script,
+                program.script,
                 *(self._filled(a, protocol) for a in program.arguments),
             ],
             cwd=str(folder),
@@ -60,12 +58,7 @@ class Runner(NamedTuple):
 
     def _filled(self, text: str, protocol: str) -> str:
         """Return an argument or variable with its placeholders replaced."""
-        return text.format(
-            url=self.addresses[protocol],
-            protocol=protocol,
-            number=["http", "grpc"].index(protocol),
-            **self.addresses,
-        )
+        return text.format(url=self.addresses[protocol], protocol=protocol)
 
 
 def runner(addresses: Mapping[str, str], folder: Path) -> Runner:
@@ -81,24 +74,4 @@ def copy(program: Program, folder: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     for file in program.files:
         shutil.copy(file, place / file.name)
-    if program.text:
-        (place / program.script).write_text(program.text, "utf-8")
     return place
-
-
-def _script(path: Path) -> str:
-    """Return the name of the script to run. Convert a notebook to a script, as Jupyter does."""
-    if path.suffix != ".ipynb":
-        return path.name
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    code = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    lines = (_without_magic(line) for text in code for line in text.splitlines())
-    script = path.with_name("_notebook.py")
-    script.write_text("\n".join(lines) + "\n", "utf-8")
-    return script.name
-
-
-def _without_magic(line: str) -> str:
-    if line.startswith("%time "):
-        return line[len("%time ") :]
-    return "" if line.startswith(("%", "!")) else line

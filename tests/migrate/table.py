@@ -1,17 +1,15 @@
 """The legacy programs and their command lines: data only.
 
 ``{url}`` and ``{protocol}`` stand for the server's address and the protocol's name, as the program
-accepts them. ``{number}`` is v1's number of the protocol; ``{http}`` and ``{grpc}`` are addresses.
+accepts them.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Mapping, NamedTuple
 
 import demo.programs as demo
-from tests.migrate import scenario_scripts
 
 PROGRAMS_FOLDER = Path(__file__).with_name("programs")
 #: Programs in the style of real programs. ``expected_uses.txt`` does not list their uses.
@@ -22,14 +20,14 @@ FLAGS = ("-u", "{url}", "-i", "{protocol}")
 PLACES = ("{url}", "{protocol}")
 VARIABLES = {"TRTIS_URL": "{url}", "TRTIS_PROTOCOL": "{protocol}"}
 _PICTURES = ("-m", "image_classifier", "-b", "2", "-c", "3")
-HTTP, GRPC = ("http",), ("grpc",)
+GRPC = ("grpc",)
 
 
 class Program(NamedTuple):
     """A program: its files and its command line."""
 
     name: str  # of the case: the file's name, and a word for the call
-    files: tuple[Path, ...] = ()  # the first one is run
+    files: tuple[Path, ...]  # the first one is run
     arguments: tuple[str, ...] = FLAGS
     variables: Mapping[str, str] = {}
     protocols: tuple[str, ...] = ("http", "grpc")
@@ -37,7 +35,6 @@ class Program(NamedTuple):
     alone: bool = False  # it changes the server's state, which its copies would see
     status: int = 0  # at the end
     varies: str = ""  # a pattern for output that differs from run to run
-    text: str = ""  # of a program that has no file
 
     @property
     def source(self) -> str:
@@ -47,7 +44,7 @@ class Program(NamedTuple):
     @property
     def script(self) -> str:
         """Return the name of the file that is run."""
-        return self.files[0].name if self.files else "main.py"
+        return self.files[0].name
 
 
 def _own(name: str, *arguments: str, **more: object) -> Program:
@@ -59,67 +56,56 @@ def _own(name: str, *arguments: str, **more: object) -> Program:
     return Program(name, tuple(files), arguments, **more)  # type: ignore[arg-type]
 
 
-_SETTINGS = (
-    '{{"server": "{url}", "protocol": {number}, "model": "identity_fp32",'
-    ' "input": "INPUT0", "output": "OUTPUT0"}}'
-)
-
 OWN = (
-    _own("async_busy_wait", *PLACES),
-    _own("async_errors", *FLAGS),
-    _own("asyncio_bridge", *PLACES),
-    _own("thread_last", *PLACES),
-    _own("late_import", *PLACES),
-    _own("late_import_notebook", variables=VARIABLES),
-    _own("sequence_both_ways", *FLAGS, alone=True),
-    _own("sequence_both_ways-streaming", *FLAGS, "-s", "-a", protocols=GRPC, alone=True),
-    _own("star_through_files", *FLAGS),
-    _own("protocol_in_settings", *FLAGS),
     *(
-        _own(f"real_{name}", *FLAGS)
-        for name in ("async_callback", "async_ids", "cuda", "detector", "dotted", "package")
-    ),
-    *(_own(f"real_{name}", *FLAGS) for name in ("service", "several", "simple", "status_print")),
-    *(
-        _own(f"real_{name}", *PLACES)
-        for name in ("async_global", "errors", "model_only_there", "strings", "subclass")
+        _own(name, *FLAGS)
+        for name in (
+            *("async_errors", "async_queue", "batches", "errors", "real_load_test"),
+            *("real_segmenter", "protocol_in_settings", "real_async_callback", "real_async_ids"),
+            *("real_context_subclass", "real_cuda", "real_detector", "real_dotted"),
+            *("real_old_async", "real_package", "real_recommender", "real_service"),
+            *("real_several", "real_simple", "real_status_print", "real_tracker"),
+            *("real_user_data", "star_through_files", "strings", "threads", "two_files"),
+        )
     ),
     *(
-        _own(f"real_{name}", *FLAGS)
-        for name in ("old_async", "recommender", "tracker", "user_data")
+        _own(name, *PLACES)
+        for name in (
+            *("classify_labels", "real_text_batch", "late_import", "multiproc"),
+            *("real_async_global", "real_errors", "real_model_only_there", "real_speech_class"),
+            *("real_strings", "real_subclass", "star_names", "subclass", "thread_last"),
+        )
     ),
-    _own("real_health_status", *PLACES, alone=True),  # it loads a model
-    _own("real_speech_class", *PLACES),
-    _own("real_kf_transformer", variables=VARIABLES),
+    *(
+        _own(name, variables=VARIABLES)
+        for name in (
+            *("real_gateway_service", "real_kf_transformer", "real_per_call"),
+            "wait_until_ready",
+        )
+    ),
+    *(
+        _own(name, *FLAGS, alone=True)  # regions, sequences, loaded models
+        for name in (
+            *("real_shm_pair", "real_stateful", "model_control", "real_sequence", "real_shm"),
+            *("sequence_both_ways", "shm_reuse"),
+        )
+    ),
+    _own("real_health_status", *PLACES, alone=True),
+    _own("real_status_counts", *PLACES, alone=True),
+    _own("shm_strings", *PLACES, alone=True),
     _own("real_unittest_util", variables=VARIABLES, alone=True),
-    _own("real_context_subclass", *FLAGS),
+    _own("sequence_both_ways-streaming", *FLAGS, "-s", "-a", protocols=GRPC, alone=True),
+    _own("real_stream", "-u", "{url}", protocols=GRPC, alone=True),
+    _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
+    _own("real_literal", "{url}", protocols=GRPC),
+    _own("real_stub", "-u", "{url}", protocols=GRPC),
+    _own("real_stub_raw", "{url}", protocols=GRPC),
     _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),
     _own("real_grpc_image-async", "-u", "{url}", *_PICTURES, "-a", protocols=GRPC),
     _own("real_grpc_image-streaming", "-u", "{url}", *_PICTURES, "--streaming", protocols=GRPC),
-    _own("real_image_class", *FLAGS, "-m", "image_classifier", "-b", "2", "-c", "3"),
-    _own("real_literal", "{url}", protocols=GRPC),
-    _own("real_per_call", variables=VARIABLES),
-    _own("real_sequence", *FLAGS, alone=True),
-    _own("real_shm", *FLAGS, alone=True),
-    _own("real_status_counts", *PLACES, alone=True),
-    _own("real_stream", "-u", "{url}", protocols=GRPC, alone=True),
-    _own("real_stub", "-u", "{url}", protocols=GRPC),
-    _own("real_stub_raw", "{url}", protocols=GRPC),
-    _own("context_manager", *FLAGS),
-    _own("shm_reuse", *FLAGS, alone=True),
-    _own("status_all", *PLACES),
-    _own("stub_stream", "-u", "{url}", protocols=GRPC),
-    _own("async_closure", variables=VARIABLES),
-    _own("async_queue", *FLAGS),
-    _own("batches", *FLAGS),
-    _own("classify_labels", *PLACES),
-    _own("ensemble", *PLACES),
-    _own("errors", *FLAGS),
-    _own("headers", "{url}", protocols=HTTP),
-    _own("client_class", *FLAGS),
-    _own("lifecycle", *FLAGS, alone=True),
-    _own("ready_ids", *FLAGS),
-    _own("stream_queue", *FLAGS, protocols=GRPC, alone=True),
+    _own("real_image_class", *FLAGS, *_PICTURES),
+    _own("image_client", *FLAGS, *_PICTURES),
+    _own("image_client-async", *FLAGS, *_PICTURES, "-a"),
     _own("headers_everywhere", *FLAGS, "-H", "X-Team: vision", "-H", "Empty:"),
     _own("health_probe", variables={"SERVER": "{url}", "PROTOCOL": "{protocol}"}),
     _own(
@@ -127,46 +113,8 @@ OWN = (
         variables={"SERVER": "127.0.0.1:9", "PROTOCOL": "{protocol}"},
         status=2,
     ),
-    _own("image_client", *FLAGS, "-m", "image_classifier", "-c", "3", "-b", "2"),
-    _own("image_client-async", *FLAGS, "-m", "image_classifier", "-c", "2", "-b", "4", "-a"),
-    _own(
-        "image_client-streaming",
-        *(*FLAGS, "-m", "image_classifier", "-s", "INCEPTION", "--streaming"),
-        protocols=GRPC,
-    ),
-    _own("model_checks", "-b", "2", *FLAGS),
-    _own("model_control", *FLAGS, alone=True),
-    _own("module_alias", variables=VARIABLES),
-    _own("multiproc", *PLACES),
-    _own("notebook", variables=VARIABLES),
-    _own("odd_format", *PLACES),
-    _own("options", "-u", "{url}", "-i", "{protocol}"),
     _own("python2", *FLAGS, needs_run=True),
     _own("python2-async", *FLAGS, "--async", needs_run=True),
-    _own("random_data", *FLAGS),
-    _own("repeated_array", *PLACES),
-    _own("repository", *PLACES),
-    _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
-    _own("sequence_sync", *FLAGS, alone=True),
-    _own("service", *FLAGS),
-    _own("settings_from_env", variables={"SETTINGS": _SETTINGS}),
-    _own("shm_client", *FLAGS, alone=True),
-    _own("shm_status_fields", *PLACES, alone=True),
-    _own("shm_strings", *PLACES, alone=True),
-    _own("simple_client", *FLAGS),
-    _own("star_names", *PLACES),
-    _own("status_dump", "classify", *FLAGS),
-    _own("status_dump-string", "simple_string", *FLAGS),
-    _own("strings", *FLAGS),
-    _own("strings_unicode", variables=VARIABLES),
-    _own("stub_infer", "-u", "{url}", protocols=GRPC),
-    _own("stub_status", "{url}", protocols=GRPC),
-    _own("subclass", *PLACES),
-    _own("submitting_threads", *FLAGS),
-    _own("suite", variables=VARIABLES),
-    _own("threads", *FLAGS),
-    _own("two_files", *FLAGS),
-    _own("wait_until_ready", variables=VARIABLES),
 )
 
 #: The demo's scripts, called as the demo calls them.
@@ -176,16 +124,12 @@ DEMO = tuple(
         (DEMO_FOLDER / item.script,),
         (*FLAGS, *item.options),
         protocols=item.protocols,
-        alone=item.script.startswith(("sequence", "shared_memory")),
-        varies=r"^Request \d+" if item.script == "image_client.py" else "",  # v1's server counted
+        alone=item.script.startswith("shared_memory"),
+        varies=r"^Request \d+|^expected error: .*",  # v1's server counted; texts are Triton's
     )
     for item in demo.PROGRAMS
-    if item.script != "flower_client.py"  # its model is on another server
+    # a model that is on another server, and ids of sequences that are too large for gRPC
+    if item.script not in ("flower_client.py", "sequence_client.py")
 )
 
-#: The scenarios as scripts. ``ast.unparse`` exists since Python 3.9.
-SCENARIO = tuple(
-    Program(f"scenario_{name}", (), PLACES, text=scenario_scripts.script_of(name), alone=True)
-    for name in (scenario_scripts.SCENARIOS if sys.version_info >= (3, 9) else ())
-)
-PROGRAMS = (*OWN, *DEMO, *SCENARIO)
+PROGRAMS = (*OWN, *DEMO)

@@ -20,6 +20,9 @@ import tensorrtserver.cuda_shared_memory as cuda
 InferResponseHeader, InferSharedMemory, ServerStatus, SharedMemoryStatus, ModelRepositoryIndex
 cuda.CudaSharedMemoryException
 flags.async
+c, s = InferContext(u, 1, "m"), SharedMemoryControlContext(u, 1)
+s.get_shared_memory_status(), c.run(i, o, priority=1)
+c.get_last_request_id(), c.get_last_request_model_name(), c.get_last_request_model_version()
 """
 
 

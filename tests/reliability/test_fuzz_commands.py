@@ -31,8 +31,8 @@ ARGUMENTS = {
         *("*.py", "--baseline", "--write-baseline", "nowhere.py", "bad.json"),
     ],
     "migrate": [
-        *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
-        *("127.0.0.1:1", "--format", "json", "--exclude"),
+        *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe"),
+        *("--format", "json", "--exclude"),
     ],
     "run": ["-m", "missing.py"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS] + ["127.0.0.1:1", "1"],

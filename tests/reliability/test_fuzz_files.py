@@ -101,9 +101,8 @@ def _migrate(commands: Commands, data: Any) -> None:
         name, content = "fuzzed.py", data.draw(odd_files.sources())
     else:
         name, content = "fuzzed.ipynb", data.draw(odd_files.notebooks())
-    options = MigrateOptions(
-        data.draw(st.sampled_from(["", "grpc", "http"])), data.draw(st.booleans()), {}
-    )
+    to, unsafe = data.draw(st.sampled_from(["", "grpc", "http"])), data.draw(st.booleans())
+    options = MigrateOptions(to, unsafe)
     chosen = [f"--to={options.to}"] * bool(options.to) + ["--unsafe"] * options.unsafe
     status = commands("migrate", "--write", commands.write(name, content), *chosen)
     written = (commands.folder / name).read_bytes()

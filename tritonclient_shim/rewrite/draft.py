@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
-from typing import Iterator, Sequence
+from typing import Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.scopes import Kind
+from tritonclient_shim.migrate.scopes import Kind, last_name
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Change, Edits
 from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows
@@ -17,9 +19,15 @@ from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 
 #: Modules that run functions in threads.
-_THREADED = frozenset(
-    ("threading", "concurrent", "multiprocessing", "asyncio", "socketserver", "http", "flask")
-    + ("tornado", "bottle", "fastapi", "django", "falcon", "grpc")
+_THREADED = re.compile(
+    r"^\s*(from|import)\s+(threading|concurrent|multiprocessing|asyncio|socketserver|http|flask"
+    r"|tornado|bottle|fastapi|django|falcon|grpc)\b",
+    re.M,
+)
+#: Functions that make text or numbers of their arguments, or compare them.
+_SHOWING = frozenset(
+    ("str", "repr", "int", "print", "format", "min", "max")
+    + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
 )
 
 
@@ -29,7 +37,7 @@ class Draft:
     def __init__(
         self,
         source: ParsedSource,
-        cells: Sequence[str],
+        text: str,
         options: MigrateOptions,
         beside: Neighbours,
     ) -> None:
@@ -38,19 +46,18 @@ class Draft:
         self.evaluator: Evaluator = evaluated(source)
         self.sites: list[Site] = sites(source, self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
-        self.edits = Edits(cells, self.flows.parents)
+        self.edits = Edits(text, self.flows.parents)
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
-        self.every_object = False  # all contexts become objects, and so the class of subclasses
-        self.object_class = ""  # of contexts whose uses do not see their models
+        self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
-        self.keeps_shared_forms = False  # of outputs outside calls, for contexts that stay
         self.protocol_class = False  # the file gets the helper ProtocolType
-        self._defined = {name for statement in source.tree.body for name in _emitted(statement)}
+        defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
-        self._names = {name for scope in scopes for name in scope.bindings} - self._defined
+        self._names = {name for scope in scopes for name in scope.bindings} - defined
+        self._names.discard("ProtocolType")  # the helper takes v1's place
 
     @cached_property
     def errors_stay(self) -> bool:
@@ -61,28 +68,18 @@ class Draft:
     @cached_property
     def has_threads(self) -> bool:
         """True if the file imports a module that runs its functions in threads."""
-        names = (alias.name for node in ast.walk(self.source.tree) for alias in _aliases(node))
-        return not _THREADED.isdisjoint(name.partition(".")[0] for name in names)
+        return bool(_THREADED.search("\n".join(self.source.lines)))
 
-    @cached_property
-    def keeps_forms(self) -> bool:
-        """True if outputs keep v1's forms: a use of CLASS is in no pair with its number."""
-        uses = (site.node for site in self.sites if site.id == "TS063")
-        pairs = ((node, self.flows.parents[node]) for node in uses)
-        return self.options.unsafe and any(
-            not (isinstance(pair, ast.Tuple) and pair.elts[0] is node) for node, pair in pairs
-        )
+    def has(self, *ids: str) -> bool:
+        """True if the file has a use with one of these ids."""
+        return any(site.id in ids for site in self.sites)
+
+    @property
+    def model_class(self) -> str:
+        """Return the helper for contexts whose requests do not see their models."""
+        return "ClassModel" if self.has("TS063") else "InferModel"
 
     # --- outcomes
-
-    def note(self, node: ast.AST, state: State, what: str) -> None:
-        """Record the outcome of a site."""
-        self.outcomes[node] = SiteOutcome(state, what)
-
-    @staticmethod
-    def state(unsafe: str) -> State:
-        """Return UNSAFE if there is a reason, else SAFE."""
-        return State.UNSAFE if unsafe else State.SAFE
 
     def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
         """Record that a site is left to the author, unless it has an outcome already."""
@@ -119,41 +116,35 @@ class Draft:
             return ...
         return literal
 
-    def tried(self, node: ast.AST) -> ast.Try | None:
-        """Return the ``try`` with handlers around a node, within its function."""
-        while node in self.flows.parents:
-            parent = self.flows.parents[node]
-            if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
-                return parent
-            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                return None
-            node = parent
-        return None
-
     def is_tried(self, node: ast.AST) -> bool:
         """True if the file may catch an error of a node: in a ``try``, or around its function."""
-        if self.tried(node):
-            return True
+        tries = [part for part in ast.walk(self.source.tree) if isinstance(part, ast.Try)]
         frame = self.evaluator.scopes.places[node].scope.frame
-        return not isinstance(frame.node, ast.Module) and any(
-            isinstance(node, ast.Try) and node.handlers for node in ast.walk(self.source.tree)
-        )
+        in_function = not isinstance(frame.node, ast.Module)
+        around = set(self.flows.around(node))
+        return any(part.handlers and (in_function or part in around) for part in tries)
 
-    def reads(self, name: ast.Name) -> list[ast.AST]:
-        """Return the parent of each node that reads a variable of this name."""
-        nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
-        return [
-            self.flows.parents[node]
-            for node in nodes
-            if node.id == name.id and isinstance(node.ctx, ast.Load)
-        ]
+    def shows(self, test: Callable[[Value], bool]) -> bool:
+        """True if the file makes text of a value, compares its size, or reads its name."""
+        for node, parent in self.flows.parents.items():
+            if isinstance(node, ast.expr) and _shows(node, parent):
+                values = self.evaluator.of(node)
+                if any(map(test, values | element(values))):
+                    return True
+        return False
 
     def around_result(self, node: ast.expr) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
-        parent = self.flows.parents[node]
-        if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-            return self.reads(parent.targets[0])
-        return [parent]
+        parents = self.flows.parents
+        target = getattr(parents[node], "targets", [None])[0]
+        if not isinstance(target, ast.Name):
+            return [parents[node]]
+        names = (part for part in ast.walk(self.source.tree) if isinstance(part, ast.Name))
+        return [
+            parents[name]
+            for name in names
+            if name.id == target.id and isinstance(name.ctx, ast.Load)
+        ]
 
     # --- changes
 
@@ -173,10 +164,6 @@ class Draft:
         """Return the name of a helper in the file. Add ``_`` if the file uses the name."""
         return f"{helper}_" if helper in self._names else helper
 
-    def free(self, name: str) -> None:
-        """Record that the file no longer binds a name, so that a helper can have it."""
-        self._names.discard(name)
-
     def primary(self, node: ast.AST) -> str:
         """Return the new text of an expression, in brackets if no attribute could follow."""
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
@@ -188,14 +175,17 @@ class Draft:
         self.helpers.update(helpers)
 
 
+def _shows(node: ast.expr, parent: ast.AST) -> bool:
+    if isinstance(parent, ast.Call) and node in parent.args:
+        return last_name(parent.func) in _SHOWING
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("name", "value")
+    return isinstance(parent, ast.FormattedValue) or (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
+    )
+
+
 def _emitted(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement imports from the module of helpers."""
     if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
         yield from (name.asname or name.name for name in statement.names)
-
-
-def _aliases(node: ast.AST) -> Iterator[ast.alias]:
-    if isinstance(node, ast.Import):
-        yield from node.names
-    elif isinstance(node, ast.ImportFrom) and not node.level:
-        yield ast.alias(node.module or "", None)

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import tokenize
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate
-from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
+from typing import Any, Callable, Iterator, Mapping, Tuple
 
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
-_OPENS_TEXT = re.compile(r"""(?i:f|fr|rf)(?:['"]|'{3}|"{3})$""")
 _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
 
 
 class Edits:
-    """Planned changes: nodes, lines before and after statements, comments above them.
+    """Planned changes: nodes, lines before and after statements, comments above them."""
 
-    ``cells``: the source of each code cell of a notebook, or the source of a file.
-    """
-
-    def __init__(self, cells: Sequence[str], parents: Mapping[ast.AST, ast.AST]) -> None:
-        self._text, self._parents = "\n".join(cells), parents
-        ends = list(accumulate(len(cell) + 1 for cell in cells))
-        self._cells = [(end - len(cell) - 1, end - 1) for cell, end in zip(cells, ends)]
+    def __init__(self, text: str, parents: Mapping[ast.AST, ast.AST]) -> None:
+        self._text, self._parents = text, parents
         self._starts = _starts(self._text, 0)
         self._changes: dict[Span, list[Change]] = defaultdict(list)
         self._removed: set[ast.stmt] = set()
@@ -42,8 +34,7 @@ class Edits:
 
     def change(self, node: ast.AST, change: Change) -> None:
         """Replace a node by what a function returns for its text."""
-        quotes = self._quotes_around(node)
-        self._changes[self.span(node)].append(lambda old: _with_other_quotes(change(old), quotes))
+        self._changes[self.span(node)].append(change)
 
     def remove(self, node: ast.stmt) -> None:
         """Remove a statement. If other statements share its line, replace it by ``pass``."""
@@ -51,13 +42,6 @@ class Edits:
             self._removed.add(node)
         else:
             self.change(node, lambda old: "pass")
-
-    def add_after(self, node: ast.stmt, line: str) -> None:
-        """Add a line after a statement. If other statements share its line, add it after ``;``."""
-        if self.has_lines(node):
-            self.after[node].append(line)
-        else:
-            self.change(node, lambda old: f"{old}; {line}")
 
     # --- the source
 
@@ -67,16 +51,16 @@ class Edits:
         return self._text[start:end]
 
     def statement(self, node: ast.AST) -> ast.stmt:
-        """Return the innermost statement around a node that begins a line."""
-        while not (isinstance(node, ast.stmt) and self._begins_line(node)):
-            node = self._before_semicolon(node) or self._parents[node]
+        """Return the innermost statement around a node."""
+        while not isinstance(node, ast.stmt):
+            node = self._parents[node]
         return node
 
     def has_lines(self, node: ast.stmt) -> bool:
         """True if no other statement shares a line with a statement."""
-        end = self.span(node)[1]
-        rest = self._text[end : self._line(end)[1]].strip()
-        return self.statement(node) is node and (not rest or rest.startswith("#"))
+        start, end = self.span(node)
+        above, rest = self._text[self._line(start)[0] : start], self._text[end : self._line(end)[1]]
+        return not above.strip() and (not rest.strip() or rest.lstrip().startswith("#"))
 
     def arguments(self, call: ast.Call) -> list[Span]:
         """Return where each argument of a call is, with its keyword and its parentheses."""
@@ -127,39 +111,6 @@ class Edits:
         at = end if end < len(self._text) else self._text.rfind("\n") - 1
         return "\r\n" if self._text.startswith("\r\n", max(at, 0)) else "\n"
 
-    def _begins_line(self, node: ast.stmt) -> bool:
-        start = self.span(node)[0]
-        is_elif = isinstance(node, ast.If) and self._text.startswith("elif", start)
-        line = self._line(start)[0]
-        continues = self._text[:line].rstrip("\r\n").endswith("\\")
-        return not is_elif and not continues and not self._text[line:start].strip()
-
-    def _before_semicolon(self, node: ast.AST) -> ast.stmt | None:
-        """Return the statement before a statement, if ``;`` separates them."""
-        if not isinstance(node, ast.stmt):
-            return None
-        block = self._block(node)
-        previous = block[block.index(node) - 1] if node is not block[0] else None
-        between = self._text[self.span(previous)[1] : self.span(node)[0]] if previous else ""
-        return previous if ";" in between else None
-
-    def is_in_text(self, node: ast.AST) -> bool:
-        """True if a node is in an f-string. Python knows its exact place only since 3.12."""
-        return self._text_around(node) is not None
-
-    def _text_around(self, node: ast.AST) -> ast.JoinedStr | None:
-        while node in self._parents and not isinstance(node, ast.JoinedStr):
-            node = self._parents[node]
-        return node if isinstance(node, ast.JoinedStr) else None
-
-    def _quotes_around(self, node: ast.AST) -> str:
-        """Return the quotes of the f-string that a node is in, which Python 3.11 reserves."""
-        around = self._text_around(node)
-        tokens = self._tokens(*self.span(around)) if around else ()
-        place = self.span(node)[0]
-        opened = [text for text, start, _ in tokens if start < place and _OPENS_TEXT.match(text)]
-        return opened[-1][-1] if opened else ""
-
     def _block(self, node: ast.stmt) -> list[ast.stmt]:
         """Return the statements of the block that a statement is in."""
         fields = (value for _, value in ast.iter_fields(self._parents[node]))
@@ -175,20 +126,10 @@ class Edits:
         """Return a part of the text with all changes of nodes."""
         return _joined(self._text, span, self._nodes(span))
 
-    def changed(self) -> list[str]:
-        """Return the cells with all changes."""
-        lines = self._lines()
-        return [
-            _joined(
-                self._text,
-                cell,
-                {
-                    **self._nodes(cell),
-                    **{span: lines[span] for span in lines if _is_in(span, cell)},
-                },
-            )
-            for cell in self._cells
-        ]
+    def changed(self) -> str:
+        """Return the text with all changes."""
+        whole = (0, len(self._text))
+        return _joined(self._text, whole, {**self._nodes(whole), **self._lines()})
 
     def _nodes(self, whole: Span) -> dict[Span, str]:
         return {span: self._changed(span) for span in self._changes if _is_in(span, whole)}
@@ -205,7 +146,7 @@ class Edits:
         lines: dict[Span, str] = {}
         for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
             first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
-            start, end = self._line(self.span(first)[0])[0], self._line(self.span(node)[1])[1]
+            start, end = self._first_line(self.span(first)[0]), self._line(self.span(node)[1])[1]
             indent, newline = _indentation(self._text[start:end]), self._newline(end)
             above = [*self._missing(node, start), *self.before.get(node, ())]
             below = self.after.get(node, [])
@@ -219,6 +160,13 @@ class Edits:
             for line in self._indented(below, indent):
                 lines[end, end] = lines.get((end, end), "") + newline + line
         return lines
+
+    def _first_line(self, offset: int) -> int:
+        """Return where the line of an offset begins, or the first of lines that ``\\`` joins."""
+        start = self._line(offset)[0]
+        while self._text[:start].rstrip("\r\n").endswith("\\"):
+            start = self._line(start - 1)[0]
+        return start
 
     def _indented(self, texts: list[str], indent: str) -> list[str]:
         return [indent + line for text in texts for line in text.split("\n")]
@@ -242,11 +190,10 @@ class Edits:
 
     def _with_break(self, start: int, end: int) -> Span:
         """Return the span of lines with the blank lines above and one line break."""
-        first, last = next(cell for cell in self._cells if cell[0] <= start <= cell[1])
-        above = self._text[first:start].rstrip()
+        above = self._text[:start].rstrip()
         if above:
-            return first + len(above), end
-        return start, min(end + len(self._newline(end)), last)
+            return len(above), end
+        return start, min(end + len(self._newline(end)), len(self._text))
 
 
 def _starts(text: str, first: int) -> list[int]:
@@ -263,12 +210,6 @@ def _indentation(line: str) -> str:
 
 def _is_in(inner: Span, outer: Span) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
-def _with_other_quotes(text: str, quotes: str) -> str:
-    """Return the text with the other kind of quotes, unless it contains them."""
-    other = {'"': "'", "'": '"'}.get(quotes, "")
-    return text if not quotes or other in text else text.replace(quotes, other)
 
 
 def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:

@@ -13,9 +13,7 @@ from tritonclient_shim.migrate.sources import Unreadable
 MODULE = "triton_helpers"
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
-_SOURCES = (
-    *("clients", "over_grpc", "requests", "memory", "asynchronous", "models", "status", "stub"),
-)
+_SOURCES = (*("clients", "over_grpc", "requests", "memory", "models", "status"),)
 #: The source whose names replace others where every client speaks gRPC.
 _OVER_GRPC = "over_grpc"
 _OTHERS = ("grpc", "google", "numpy", "tritonclient")
@@ -27,7 +25,6 @@ class _Part(NamedTuple):
 
     source: str
     text: str
-    is_block: bool
     binds: frozenset[str]
     reads: frozenset[str]
 
@@ -43,13 +40,15 @@ def _parts() -> tuple[dict[str, tuple[str, str]], list[_Part]]:
         lines, end = text.splitlines(keepends=True), 0
         for statement in ast.parse(text).body[1:]:
             last = statement.end_lineno or 0
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                imports.update(_imported(statement))
+            if isinstance(statement, ast.Import):
+                imports.update((x.asname or x.name, (x.name, "")) for x in statement.names)
+            elif isinstance(statement, ast.ImportFrom):
+                owner = statement.module or ""
+                imports.update((name.name, (owner, name.name)) for name in statement.names)
             else:
                 part = "".join(lines[end:last]).strip("\n")
-                is_block = hasattr(statement, "body")
                 names = frozenset(_bound(statement)), frozenset(_read(statement))
-                parts.append(_Part(source, part, is_block, *names))
+                parts.append(_Part(source, part, *names))
             end = last
     return imports, parts
 
@@ -77,34 +76,26 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
             pending += [owner[name] for name in part.reads if name in owner]
     kept = [part for part in parts if part in chosen]
     reads = {name for part in kept for name in part.reads}
-    used = {name: origin for name, origin in imports.items() if name in reads}
-    body = ""
-    for previous, part in zip([kept[0], *kept], kept):
-        body += ("\n\n" if part.is_block or previous.is_block else "") + f"{part.text}\n"
-    body = body.strip("\n")
+    ours = "tritonclient_shim."  # the parts are in one module
+    used = {x: imports[x] for x in imports if x in reads and not imports[x][0].startswith(ours)}
+    body = "\n\n\n".join(part.text for part in kept)
     head = f'"""{_MARK}: functions of the files beside it."""\n'
     return f"{head}{_import_lines(used)}\n\n{body}\n"
 
 
 def _import_lines(used: Mapping[str, tuple[str, str]]) -> str:
     """Return the imports, Python's own before others, as formatters sort them."""
-    grouped: dict[tuple[str, str], list[str]] = {}
+    plain: set[str] = set()
+    members: dict[str, list[str]] = {}
     for bound, (module, name) in sorted(used.items()):
-        key = (module, "" if name else bound)
-        grouped.setdefault(key, []).append(name if bound == name else f"{name} as {bound}")
-    plain: list[tuple[bool, str]] = []
-    lines: list[tuple[bool, str]] = []
-    for (module, bound), parts in sorted(grouped.items()):
-        renamed = f" as {bound}" if bound not in ("", module.partition(".")[0]) else ""
-        text = f"import {module}{renamed}" if bound else f"from {module} import {', '.join(parts)}"
-        if len(text) > 100:
-            text = f"from {module} import (\n    " + ",\n    ".join(parts) + ",\n)"
-        (plain if bound else lines).append((module.partition(".")[0] in _OTHERS, text))
-    texts = {
-        group: [text for other, text in (*plain, *lines) if other is group]
-        for group in (False, True)
-    }
-    return "".join("\n" + "\n".join(block) + "\n" for block in texts.values() if block)
+        if name:
+            members.setdefault(module, []).append(name)
+        else:
+            plain.add(f"import {module}" + ("" if bound == module else f" as {bound}"))
+    lines = [*sorted(plain), *(f"from {x} import {', '.join(members[x])}" for x in sorted(members))]
+    own = [line for line in lines if line.split()[1].partition(".")[0] not in _OTHERS]
+    others = [line for line in lines if line not in own]
+    return "".join("\n" + "\n".join(block) + "\n" for block in (own, others) if block)
 
 
 def helper_file(
@@ -136,13 +127,3 @@ def _bound(statement: ast.stmt) -> Iterable[str]:
 def _read(statement: ast.stmt) -> Iterable[str]:
     nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
     return [node.id for node in nodes if isinstance(node.ctx, ast.Load)]
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> dict[str, tuple[str, str]]:
-    """Return the names that an import binds, without those of the package itself."""
-    module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-    if module == "__future__" or module.startswith("tritonclient_shim."):
-        return {}
-    if module:
-        return {item.asname or item.name: (module, item.name) for item in node.names}
-    return {item.asname or item.name.partition(".")[0]: (item.name, "") for item in node.names}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import io
 import os
-import re
 import tokenize
 from dataclasses import dataclass, replace
 from typing import List, Mapping, Tuple
@@ -21,7 +20,6 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
-from tritonclient_shim.rewrite.notebooks import Notebook
 from tritonclient_shim.rewrite.options import (
     NOT_SELECTED,
     MigrateOptions,
@@ -29,12 +27,12 @@ from tritonclient_shim.rewrite.options import (
     SiteOutcome,
     State,
 )
-from tritonclient_shim.rewrite.rules import LOOSE, stub
+from tritonclient_shim.rewrite.rules import BY_HAND, LOOSE
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 from tritonclient_shim.usage.rows import UsageRow, relative
 
-_NO_RULE = "no rule rewrites it"
-_STUB = "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub"
+_NOTEBOOK = "move the code to a module: migrate rewrites no notebooks"
+_NO_RULE = "write it anew: the guide has its successor"
 #: Ids of imports. They are decided after everything else.
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
@@ -73,17 +71,13 @@ def migrate(
     """
     source = sources.parsed(path, data)
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    text = data.decode("utf-8" if path.endswith(".ipynb") else encoding)
-    notebook = Notebook(text) if path.endswith(".ipynb") else None
-    old = notebook.sources() if notebook else [without_async(text)[0]]
+    text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
-        new, uses, header = _cells(source, old, options, Neighbours(path, texts or {}))
-    if new == old:
+        new, uses, header = _migrated(source, text, options, Neighbours(path, texts or {}))
+    if header is None:
         return Migrated(path, data, data, uses)
-    cells = [restored(item) for item in new]
-    after = notebook.changed(cells) if notebook else cells[0]
-    needs = (header.helpers, header.protocols) if header else ()
-    return Migrated(path, data, after.encode(encoding), uses, *needs)
+    after = restored(new).encode(encoding)
+    return Migrated(path, data, after, uses, header.helpers, header.protocols)
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
@@ -106,31 +100,34 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
 
 def scan(source: ParsedSource) -> list[UsageRow]:
     """Return every legacy use, once per line. Mark those that ``migrate --unsafe`` rewrites."""
-    whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
-    uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
+    text, beside = "\n".join(source.lines), Neighbours(source.path, {})
+    uses = _migrated(source, text, MigrateOptions(unsafe=True), beside)[1]
     return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
 
 
-def _cells(
-    source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
-) -> tuple[list[str], _Uses, FileHeader | None]:
-    """Rewrite the cells of a notebook, or the source of a file."""
-    draft = Draft(source, old, options, beside)
+def _migrated(
+    source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
+) -> tuple[str, _Uses, FileHeader | None]:
+    """Return the rewritten text, its uses, and its imports; None for these if nothing changes."""
+    draft = Draft(source, text, options, beside)
     if not draft.sites:
-        return old, _uses(source, {}), None
+        return text, _uses(source, {}), None
+    if source.path.endswith(".ipynb"):
+        by_hand = SiteOutcome(State.TODO, _NOTEBOOK)
+        return text, _uses(source, dict.fromkeys(draft.sites, by_hand)), None
     outcomes = _rewrite(draft)
     if not draft.edits.any and not any(site.id in IMPORTS for site in outcomes):
-        return old, _uses(source, outcomes), None
-    header = FileHeader(draft, ast.parse("\n".join(draft.edits.changed()) + "\n"))
+        return text, _uses(source, outcomes), None
+    header = FileHeader(draft, ast.parse(draft.edits.changed() + "\n"))
     header.rewrite()
     uses = _uses(source, _with_imports(outcomes, header))
-    return draft.edits.changed(), uses, header
+    new = draft.edits.changed()
+    return new, uses, header if new != text else None
 
 
 def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
     """Rewrite everything but the imports. Return the outcome of each use."""
     groups.rewrite(draft)
-    stub.rewrite(draft)
     _loose(draft)
     outcomes = {site: _outcome(site, draft) for site in draft.sites}
     _comment(outcomes, draft)
@@ -141,7 +138,7 @@ def _outcome(site: Site, draft: Draft) -> SiteOutcome:
     known = draft.outcome(site)
     if known is None and site.id in IMPORTS:
         return SiteOutcome(State.SAFE, "import")
-    reason = _STUB if "_pb2" in ENTRIES[site.id].symbol else _NO_RULE
+    reason = BY_HAND.get(site.id, _NO_RULE)
     return known or SiteOutcome(State.TODO, reason, comment=True)
 
 
@@ -169,23 +166,19 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
             same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
             same += [site.id] if site.id not in same else []
     for (statement, what), own in ids.items():
-        reason = re.sub(r" in line \d+", "", what)  # line numbers change
-        text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[own[0]].guide})"
+        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[own[0]].guide})"
         draft.edits.comments[statement].append(text)
 
 
 def _with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict[Site, SiteOutcome]:
     """Return the outcomes. Imports that the rewritten file still has become TODO."""
     stays = SiteOutcome(State.TODO, "stays for the uses that stay")
-    return {
+    left = {
         site: stays
-        if site.id in IMPORTS
-        and not outcome.todo
-        and outcome.what == "import"
-        and header.stays(site)
-        else outcome
         for site, outcome in outcomes.items()
+        if site.id in IMPORTS and outcome.what == "import" and header.stays(site)
     }
+    return {**outcomes, **left}
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:

@@ -37,7 +37,7 @@ _HARMLESS = frozenset(
     ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed", "sorted")
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
-    + ("addCleanup", "setattr", "id")
+    + ("addCleanup", "setattr", "id", "print")
 )
 _CARRYING = (
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield, ast.Tuple, ast.List),
@@ -84,6 +84,12 @@ class Flows:
     def groups(self) -> list[Group]:
         """Return every group once."""
         return list(dict.fromkeys(self._of.values()))
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes around a node, the innermost first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
 
     def group(self, kind: str, creation: ast.Call) -> Group | None:
         """Return the group of the object that a call creates."""

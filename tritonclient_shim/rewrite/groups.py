@@ -1,19 +1,26 @@
-"""Contexts with all their uses: rewritten as a whole, or left as they are."""
+"""Contexts with all their uses: rewritten as a whole, or left as they are.
+
+A unit is what is decided together: the contexts that one expression can stand for, all users of
+shared memory, or all contexts of a class whose objects come from elsewhere. First each unit is
+planned, then the plans are carried out.
+"""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
-from typing import Callable, Iterable, Iterator, List, Tuple
+from dataclasses import dataclass, field
+from typing import Callable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused, State
+from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused
 from tritonclient_shim.rewrite.rules import (
+    BY_HAND,
     CREATIONS,
     FORMATS,
     MEMORY,
@@ -21,183 +28,141 @@ from tritonclient_shim.rewrite.rules import (
     PROTOCOLS,
     protocols,
 )
-from tritonclient_shim.rewrite.rules.contexts import client, model_object, of_object, place_class
-from tritonclient_shim.rewrite.rules.models import (
-    Carried,
-    carried,
-    is_over_grpc,
-    object_class,
-)
+from tritonclient_shim.rewrite.rules.contexts import class_itself, client
+from tritonclient_shim.rewrite.rules.infer import close, has_regions
+from tritonclient_shim.rewrite.rules.models import CLASS, Carried, Form, form_of
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
-from tritonclient_shim.rewrite.rules.values import drop_aliases, formats_alias
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
-_TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
-_ESCAPES = "code that gets the object may use more of a context than it has"
-_REGIONS_STAY = "shared memory stays for what cannot be rewritten"
-_DERIVED = "a class derived from it may use more of a context than it has"
+_REQUESTS = ("TS051", "TS052", "TS053", "TS054")
+_UNKNOWN = "create the context in the file that uses it"
+_SHARED = "write its outputs in the call: a context that stays has them, too"
+_APART = "use contexts with shared memory apart from classes that derive from them"
+_ERRORS = "drop the ids of server and request: errors of tritonclient have none"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
 class _Stays(Exception):
-    """A group cannot be rewritten, because of a node."""
+    """A unit cannot be rewritten, because of a node."""
 
     def __init__(self, node: ast.AST, reason: str, comment: bool = True) -> None:
         super().__init__(reason)
         self.node, self.comment = node, comment
 
+
+@dataclass(eq=False)
+class _Unit:
+    """Contexts and other uses that are rewritten together, or not at all."""
+
+    groups: list[Group]
+    sites: list[Site] = field(default_factory=list)  # that belong to no group
+    kind: str = ""  # all contexts of a class, whose objects come from elsewhere, too
+    stays: _Stays | None = None
+    hidden: ast.Call | None = None  # a request whose outputs are not in the call
+
     @property
-    def line(self) -> int:
-        return int(getattr(self.node, "lineno", 0))
+    def kinds(self) -> set[str]:
+        """Return the classes of the contexts."""
+        return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
+
+    @property
+    def calls(self) -> set[ast.Call]:
+        """Return the calls that create or use the contexts."""
+        return {call for group in self.groups for call in (*group.creations, *group.calls)}
 
 
 def rewrite(draft: Draft) -> None:
-    """Rewrite every group of contexts that can be rewritten, and its constants."""
-    groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
+    """Rewrite every unit that can be rewritten, and its constants."""
     draft.protocol_class = protocols.needs_class(draft)
-    draft.object_class = object_class(draft)
-    planned, memory, lost = _planned(draft, groups)
-    whole = len(planned) == len(groups) and not lost
-    draft.protocol_class = draft.protocol_class or not whole
-    draft.keeps_shared_forms = not whole
-    for node, plan in _constants(draft, planned, whole):
-        carry_out(plan, node, draft)
-    for plans in (*planned.values(), memory):
-        for node, plan in plans:
-            carry_out(plan, node, draft)
-    if draft.every_object:
-        _place_classes(draft)
-    if whole:
-        drop_aliases(draft)
-
-
-def _planned(
-    draft: Draft, groups: list[Group]
-) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
-    """Return plans for groups and for shared memory, and the classes of lost contexts."""
-    lost, strays = _lost(draft)
-    planned: dict[Group, Plans] = {}
-    for group in groups:
+    units = _units(draft)
+    plans: Plans = []
+    for unit in units:
         try:
-            if group.kind in lost:
-                raise _Stays(lost[group.kind], _why(lost[group.kind], draft))
-            planned[group] = _Planner(draft, group).plans()
+            plans += _Planner(draft, unit).plans()
         except _Stays as stays:
-            _leave(group, stays, draft)
-    _leave_objects(draft, groups, planned, lost)
-    memory = _memory_plans(draft)
-    if len(memory) < sum(site.id in MEMORY for site in draft.sites) or _take_regions(
-        draft, [group for group in groups if group not in planned]
-    ):
-        draft.memory, memory = False, []  # shared memory stays, with the contexts that use it
-        for group, call in _take_regions(draft, planned).items():
-            _leave(group, _Stays(call, _REGIONS_STAY), draft)
-            del planned[group]
-        for site in draft.sites:
-            if site.id in MEMORY:
-                draft.todo(site.whole, _REGIONS_STAY, comment=False)
-        _leave_objects(draft, groups, planned, lost)
-    for node in strays:
-        if draft.every_object:
-            draft.note(node, State.UNSAFE, f"a method of {draft.object_class}")
+            unit.stays = stays
+    stayed = [unit for unit in units if unit.stays]
+    draft.contexts_stay = any(INFER in unit.kinds for unit in stayed)
+    if draft.contexts_stay and (draft.has("TS063") or draft.has("TS081", "TS086")):
+        for unit in units:
+            if unit.hidden and not unit.stays:
+                unit.stays = _Stays(unit.hidden, _SHARED)
+    for unit in units:
+        if unit.stays:
+            _leave(unit, unit.stays, draft)
+    plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
+    for node, plan in (*_constants(draft, plans, bool(stayed)), *plans):
+        carry_out(plan, node, draft)
+
+
+def _units(draft: Draft) -> list[_Unit]:
+    """Return the units of a file."""
+    groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
+    lost, strays = _lost(draft, groups)
+    takers = {site.call for site in draft.sites if _takes_regions(site, draft)}
+    memory = _Unit([], [site for site in draft.sites if site.id in MEMORY])
+    by_kind = {kind: _Unit([], strays.get(kind, []), kind, lost.get(kind)) for kind in CONTEXTS}
+    alone = []
+    for group in groups:
+        unit = by_kind[group.kind]
+        if not takers.isdisjoint(group.calls):
+            memory.groups.append(group)
+            memory.stays = memory.stays or unit.stays
+            if unit.sites and not unit.stays:
+                memory.stays = unit.stays = _Stays(group.creations[0], _APART)
+        elif unit.stays or unit.sites:
+            unit.groups.append(group)
         else:
-            draft.todo(node, _why(lost[INFER], draft), comment=False)
-    return planned, memory, lost
+            alone.append(_Unit([group]))
+    return [*alone, memory, *by_kind.values()]
 
 
-def _leave_objects(
-    draft: Draft, groups: list[Group], planned: dict[Group, Plans], lost: dict[str, ast.AST]
-) -> None:
-    """Leave every context of a class with subclasses if one of the contexts stays."""
-    contexts = [group for group in groups if group.kind == INFER]
-    stayed = [group for group in contexts if group not in planned]
-    if draft.every_object and stayed:
-        draft.every_object = False
-        lost[INFER] = stayed[0].creations[0]
-        for group in [group for group in contexts if group in planned]:
-            _leave(group, _Stays(lost[INFER], _why(lost[INFER], draft)), draft)
-            del planned[group]
+def _takes_regions(site: Site, draft: Draft) -> bool:
+    """True if a use takes a handle of shared memory, or a request may have one."""
+    if site.id in _REQUESTS and site.call is not None:
+        return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), draft)
+    return site.id in ("TS041", "TS042", "TS043")
 
 
-def _memory_plans(draft: Draft) -> Plans:
-    """Return plans for the uses of shared memory that can be rewritten."""
-    memory: Plans = []
-    for site in draft.sites:
-        node = site.whole
-        if site.id in MEMORY and not draft.options.selects(site.id):
-            draft.todo(node, NOT_SELECTED, comment=False)
-        elif site.id in MEMORY:
-            try:
-                memory.append((node, checked(MEMORY[site.id](node, draft), node, draft)))
-            except Refused as refused:
-                draft.todo(node, str(refused), not refused.by_option)
-    return memory
+def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, _Stays], dict[str, list[Site]]]:
+    """Return why the contexts of a class stay, and the uses of a class outside of groups.
 
-
-def _take_regions(draft: Draft, groups: Iterable[Group]) -> dict[Group, ast.Call]:
-    """Return the groups with a call that takes a region, each with such a call."""
-    takers = [site.call for site in draft.sites if site.id in _TAKES_REGIONS and site.call]
-    calls = {group: [call for call in takers if call in group.calls] for group in groups}
-    return {group: own[0] for group, own in calls.items() if own}
-
-
-def _place_classes(draft: Draft) -> None:
-    """Put the class of objects where v1's class is a value, a base, or calls its constructor."""
-    creations = {call for group in draft.flows.groups for call in group.creations}
-    for site in draft.sites:
-        if ENTRIES[site.id].symbol != INFER or site.call in creations or draft.outcome(site):
-            continue
-        if not formats_alias(site.node, draft):
-            place_class(site.node, draft)
-            draft.modules.update(["grpc"] if is_over_grpc(draft) else protocols.PROTOCOLS)
-            draft.note(site.whole, State.UNSAFE, f"derived from {draft.object_class}")
-
-
-def _why(node: ast.AST, draft: Draft) -> str:
-    """Return why the contexts of a class stay: the outcome of a node."""
-    known = draft.outcomes.get(node)
-    return known.what if known else "where this context was made is not known"
-
-
-def _lost(draft: Draft) -> tuple[dict[str, ast.AST], list[ast.AST]]:
-    """Return the classes with objects of unknown origin, each with a use of such an object.
-
-    Also return the uses of an ``InferContext`` that can stay as they are if all contexts become
-    objects.
+    With such uses all contexts for requests become objects.
     """
-    strays: list[ast.AST] = []
-    unknown = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
-    known = {id(call) for group in draft.flows.groups for call in group.calls}
-    draft.every_object = False
+    if draft.errors_stay:
+        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
+        return dict.fromkeys(CONTEXTS, _Stays(asking[0], _ERRORS)), {}
+    known = {call for group in groups for call in (*group.creations, *group.calls)}
+    strays: dict[str, list[Site]] = {}
     for site in draft.sites:
-        # if errors stay v1's, the contexts that raise them stay
-        if site.id in ("TS016", "TS017") and draft.errors_stay:
-            draft.todo(site.whole, "errors of tritonclient do not tell it")
-            return dict.fromkeys(CONTEXTS, site.whole), strays
         symbol = ENTRIES[site.id].symbol
-        owner = symbol.rpartition(".")[0]
-        if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
-            if _is_of_the_only(owner, site, draft):
-                continue
-            if owner == INFER and draft.options.unsafe:
-                draft.every_object = True
-                strays.append(site.whole)
-                continue
-            draft.todo(site.whole, "where this context was made is not known")
-            unknown[owner] = site.whole
-        is_class = symbol in CONTEXTS and site.call is None
-        if is_class and not formats_alias(site.node, draft):
-            if symbol == INFER and draft.options.unsafe:
-                draft.every_object = True
-                continue
-            draft.todo(site.node, "the class itself is used: write it anew, around a client")
-            unknown[symbol] = site.node
-    if INFER in unknown and draft.options.unsafe:
-        draft.every_object = True
-        del unknown[INFER]
-    return unknown, strays
+        owner = symbol if symbol in CONTEXTS else symbol.rpartition(".")[0]
+        is_method = owner != symbol and site.id in (*METHODS, *BY_HAND)
+        if owner not in CONTEXTS or site.call in known or not (is_method or owner == symbol):
+            continue
+        if is_method and _is_of_the_only(owner, site, draft):
+            continue
+        strays.setdefault(owner, []).append(site)
+    lost = {kind: _Stays(sites[0].whole, _UNKNOWN) for kind, sites in strays.items()}
+    if draft.options.unsafe:
+        lost.pop(INFER, None)
+    lost.update(_unreadable_formats(draft))
+    return lost, strays
+
+
+def _unreadable_formats(draft: Draft) -> dict[str, _Stays]:
+    """Return why contexts for requests stay: the format of an output is not where it is used."""
+    for site in draft.sites:
+        if getattr(site.node, "attr", "") == "ResultFormat":
+            return {INFER: _Stays(site.node, "write ResultFormat.RAW where an output is")}
+        try:
+            if site.id in _FORMS:
+                FORMATS[site.id](site.node, draft)
+        except Refused as refused:
+            return {INFER: _Stays(site.node, str(refused))}
+    return {}
 
 
 def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
@@ -213,31 +178,33 @@ def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
     return True
 
 
-def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
-    """Record that a group stays: the reason at its node, a reference at other uses."""
-    calls = {*group.creations, *group.calls}
-    inside = {id(node) for call in calls for node in ast.walk(call)}
+def _leave(unit: _Unit, stays: _Stays, draft: Draft) -> None:
+    """Record that a unit stays: the reason at its node, a reference at other uses."""
     draft.todo(stays.node, str(stays), stays.comment)
+    draft.memory &= not any(site.id in MEMORY for site in unit.sites)
+    inside = {id(node) for call in unit.calls for node in ast.walk(call)}
+    line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
-        is_constant = site.id in FORMATS or site.id in PROTOCOLS
-        belongs = site.call in calls or is_constant and id(site.node) in inside
-        if belongs and not draft.outcome(site):
-            draft.todo(site.whole, f"stays because of line {stays.line}: {stays}", comment=False)
+        is_constant = site.id in (*FORMATS, *PROTOCOLS) and id(site.node) in inside
+        if site.call in unit.calls or is_constant or site in unit.sites:
+            draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
 
 
-def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
-    """Return plans for formats, flags and protocols outside of the calls of groups.
+def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
+    """Return plans for formats, flags and protocols outside of the calls of contexts.
 
-    If contexts stay, formats stay. Flags and protocols have equal numbers in v1 and v2.
+    What contexts that stay may need stays. Flags have equal numbers in v1 and v2.
     """
-    inside = {id(node) for plans in planned.values() for node, _ in plans}
+    planned = {id(node) for node, _ in plans}
+    inside = {id(part) for node, _ in plans for part in ast.walk(node)}
     rules = {**FORMATS, **PROTOCOLS}
     constants: Plans = []
     for site in draft.sites:
         node = site.whole
-        if site.id not in rules or id(node) in inside or draft.outcome(site):
+        if site.id not in rules or id(node) in planned or draft.outcome(site):
             continue
-        if not whole and (site.id in _FORMS or not planned):
+        stays = is_partial if site.id in PROTOCOLS else draft.contexts_stay and site.id in _FORMS
+        if stays and id(node) not in inside:
             draft.todo(node, "stays for the contexts that stay", comment=False)
             continue
         try:
@@ -248,89 +215,92 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
 
 
 class _Planner:
-    """A planner for the rewrite of a group."""
+    """A planner for the rewrite of a unit."""
 
-    def __init__(self, draft: Draft, group: Group) -> None:
-        self._draft, self._group = draft, group
-        self._carried: Carried | None = None
+    def __init__(self, draft: Draft, unit: _Unit) -> None:
+        self._draft, self._unit = draft, unit
 
     def plans(self) -> Plans:
-        """Return the plans for the nodes of the group."""
-        group, draft = self._group, self._draft
-        if group.kind == INFER and draft.every_object:
-            return self._objects(_DERIVED)
-        try:
-            return self._clients()
-        except _Stays:
-            if group.kind != INFER or not draft.options.unsafe:
-                raise
-            return self._objects(_ESCAPES)
+        """Return the plans for all uses in the unit. Raise _Stays if one cannot be rewritten."""
+        if self._unit.stays:
+            raise self._unit.stays
+        plans = [plan for group in self._unit.groups for plan in self._group(group)]
+        for site in self._unit.sites:
+            plans.append((site.whole, self._at(site.whole, self._stray, site)))
+        return plans
 
-    def _clients(self) -> Plans:
-        """Return plans for clients. Requests get the client and the model's name."""
-        group, draft = self._group, self._draft
-        taken = [(node, "its method is handed on") for node in group.taken]
-        taken = [pair for pair in taken if pair[0].attr not in CLOSING]
-        for node, reason in (*group.escapes, *taken):
-            raise _Stays(node, f"{reason}, and expects the old context")
+    def _group(self, group: Group) -> Iterator[tuple[ast.AST, Plan]]:
+        """Yield the plans for contexts: a client each, or an object that knows its model."""
+        draft, model = self._draft, None
         if group.kind == INFER:
-            try:
-                self._carried = carried(group, draft)
-            except Refused as refused:
-                raise _Stays(group.creations[0], str(refused)) from refused
-            if not self._carried.is_visible:
-                return self._objects("")
-        id = CREATIONS[group.kind]
-        plans: Plans = [
-            (call, self._at(call, lambda call: client(id, call, draft, self._carried)))
-            for call in group.creations
-        ]
+            model = self._model(group)
+        else:
+            taken = [(node, "its method is handed on") for node in group.taken]
+            for node, reason in (*group.escapes, *taken):
+                raise _Stays(node, f"{reason}, and expects v1's context")
+        for call in group.creations:
+            yield call, self._at(call, client, CREATIONS[group.kind], draft, model)
         for call in group.calls:
-            plans += self._use(call)
-        return plans
+            yield from self._use(call, model)
 
-    def _objects(self, unsafe: str) -> Plans:
-        """Return plans for objects that know their models. Their methods are called as before."""
-        draft, group = self._draft, self._group
+    def _model(self, group: Group) -> Carried:
+        """Return how the requests of contexts know their model."""
+        if self._unit.kind or group.escapes:
+            return Carried(group, self._draft, Form.OBJECT)
+        try:
+            return Carried(group, self._draft, form_of(group, self._draft))
+        except Refused as refused:
+            raise _Stays(group.creations[0], str(refused)) from refused
 
-        def make(call: ast.Call) -> Plan:
-            return replace(model_object(call, draft), unsafe=unsafe)
-
-        plans: Plans = [(call, self._at(call, make)) for call in group.creations]
-        for call in group.calls:
-            plans.append((call, self._at(call, lambda call: of_object(call, draft))))
-            plans += self._formats(call)
-        return plans
-
-    def _use(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
+    def _use(self, call: ast.Call, model: Carried | None) -> Iterator[tuple[ast.AST, Plan]]:
         assert isinstance(call.func, ast.Attribute)
         draft, name = self._draft, call.func.attr
-        ids = [site.id for site in draft.sites if site.call is call and site.id in METHODS]
-        if not ids and name not in _NEUTRAL:
-            raise _Stays(call, f"no client has a method {name}")
-        if not ids:
-            yield call, Plan(lambda: None, "stays")
-            return
-        rule = METHODS[ids[0]]
-        yield call, self._at(call, lambda call: rule(call, draft, self._carried))
-        yield from self._formats(call)
+        ids = [site.id for site in draft.sites if site.call is call]
+        known = next((id for id in ids if id in METHODS), "")
+        if known:
+            if known in _REQUESTS and model:
+                outputs = arguments(PARAMETERS[known], call).get("outputs")
+                self._unit.hidden = self._unit.hidden or (
+                    None if isinstance(outputs, ast.Dict) else call
+                )
+            yield call, self._at(call, METHODS[known], draft, model)
+            yield from self._formats(call)
+        elif name in _NEUTRAL:
+            yield call, self._at(call, close, draft, model)
+        else:
+            reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
+            raise _Stays(call, reasons[0] if reasons else f"no client has a method {name}")
 
     def _formats(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
         inside = {id(node) for node in ast.walk(call)}
         for site in self._draft.sites:
             if site.id in FORMATS and id(site.node) in inside:
-                plan = self._format(FORMATS[site.id])
-                yield site.node, self._at(site.node, plan)
+                yield site.node, self._at(site.node, FORMATS[site.id], self._draft)
 
-    def _format(self, rule: Callable[[ast.AST, Draft], Plan]) -> Callable[[ast.AST], Plan]:
-        return lambda node: rule(node, self._draft)
+    def _stray(self, node: ast.AST, site: Site) -> Plan:
+        """Return the plan for a use that belongs to no group."""
+        draft = self._draft
+        if site.id in MEMORY:
+            return MEMORY[site.id](node, draft)
+        if site.id in BY_HAND:
+            raise Refused(BY_HAND[site.id])
+        if site.id in METHODS:
+            if not isinstance(node, ast.Call):
+                raise Refused("call the method instead of handing it on")
+            return METHODS[site.id](node, draft, Carried(Group(INFER), draft, Form.OBJECT))
+        owner = draft.evaluator.of(getattr(site.node, "value", site.node))
+        is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
+        if isinstance(node, ast.Call) and not is_method:  # of the constructor
+            return client(node, site.id, draft, Carried(Group(INFER, [node]), draft, Form.OBJECT))
+        return class_itself(site.node, draft)
 
-    def _at(self, node: ast.AST, make: Callable[..., Plan]) -> Plan:
-        whole = {*METHODS, *CREATIONS.values()}
-        ids = {site.id for site in self._draft.sites if site.call is node} & whole
+    def _at(self, node: ast.AST, rule: Callable[..., Plan], *more: object) -> Plan:
+        """Return the plan of a rule for a node. Raise _Stays if the rule refuses."""
+        whole = {*METHODS, *CREATIONS.values(), *MEMORY}
+        ids = {site.id for site in self._draft.sites if site.whole is node} & whole
         if not self._draft.options.selects(*ids):
             raise _Stays(node, NOT_SELECTED, comment=False)
         try:
-            return checked(make(node), node, self._draft)
+            return checked(rule(node, *more), node, self._draft)
         except Refused as refused:
             raise _Stays(node, str(refused), not refused.by_option) from refused

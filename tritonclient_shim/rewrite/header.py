@@ -6,6 +6,7 @@ A legacy import goes when nothing reads what it binds.
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 from typing import Mapping
 
 from tritonclient_shim.migrate.imports import API
@@ -13,10 +14,8 @@ from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import MODULE
 
-_PROTOCOL = "ProtocolType"
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
-_CONFIG = f"{API}.model_config_pb2"
 #: Names of v1's star import, and the lines that import them; others are of ctypes.
 _PROVIDED = {
     "np": "import numpy as np",
@@ -24,13 +23,15 @@ _PROVIDED = {
     "partial": "from functools import partial",
     "IntEnum": "from enum import IntEnum",
     "ndpointer": "from numpy.ctypeslib import ndpointer",
+    **{f"iter{name}": f"\niter{name} = dict.{name}" for name in ("items", "keys", "values")},
     "text_format": "from google.protobuf import text_format",
 }
+#: Names and modules of v1 that tritonclient has, too.
 _SUCCESSORS = {
-    "InferenceServerException": "from tritonclient.utils import InferenceServerException",
-    "model_config_pb2": "from tritonclient.grpc import model_config_pb2",
+    f"{API}.InferenceServerException": "tritonclient.utils.InferenceServerException",
+    f"{API}.model_config_pb2": "tritonclient.grpc.model_config_pb2",
+    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
-_SHARED_MEMORY = {"tensorrtserver.shared_memory": "tritonclient.utils.shared_memory"}
 
 
 class FileHeader:
@@ -43,153 +44,110 @@ class FileHeader:
         self._draft, self._taken = draft, draft.beside.taken
         names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
         self._reads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
-        provided = draft.evaluator.is_provided
+        made = (line.partition(" = ")[2] for line in draft.imports)
+        self._reads.update(text.partition("(")[0] for text in made)
+        self._star = draft.evaluator.imports.star
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
-        self._provided_names = {node.id for node in nodes if provided(node)}
-        called = {name: draft.called(name) for name in draft.helpers | self._functions_of_star()}
+        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
+        #: names that only star imports bind, and that this file or its importers read
+        self._star_names = provided & self._reads | self._taken & self._star.keys()
+        called = {name: draft.called(name) for name in draft.helpers}
         called = {name: own for name, own in called.items() if self._is_read(own)}
         self.helpers, self.protocols = frozenset(called), frozenset(draft.modules)
-        self._own = self.helpers & {_PROTOCOL}
-        clients = {
-            f"{module}client" for module in draft.modules if self._is_read(f"{module}client")
-        }
+        self._own = self.helpers & {"ProtocolType"}
+        clients = [f"{name}client" for name in draft.modules if self._is_read(f"{name}client")]
         self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
         if called:
             self._needed.add(_helpers_line(called, draft))
-        self._has_star = False
         self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
         self._inside: set[tuple[ast.AST, str]] = set()  # blocks, and lines added to them
 
     def stays(self, site: Site) -> bool:
         """True if an import, or the import that a use needs, stays."""
-        if isinstance(site.node, (ast.Import, ast.ImportFrom)):
+        if isinstance(site.node, _IMPORT):
             return (site.node, site.id) in self._left
         return isinstance(site.node, ast.Call) or site.id in {id for _, id in self._left}
 
     def rewrite(self) -> None:
-        """Replace the legacy imports, and put functions below the imports."""
-        for node in ast.walk(self._draft.source.tree):
-            if isinstance(node, ast.Import):
+        """Replace the legacy imports, and add the imports that the body needs."""
+        tree, has_star = self._draft.source.tree, False
+        for node in ast.walk(tree):
+            if not isinstance(node, _IMPORT) or getattr(node, "level", None):
+                continue
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                if _is_of_v1(node.module or ""):
+                    has_star = True
+                    self._star_import(node)
+            else:
                 self._import(node)
-            elif isinstance(node, ast.ImportFrom) and self._is_ours(node):
-                self._import_from(node)
-        if not self._has_star and not self._star_stays():
+        if not has_star and not self._star_stays():
             self._needed.update(self._provided())  # another file's star import bound them
-        if self._star_stays() and self._star_names() - self._legacy_star():
-            self._left.add((self._draft.source.tree, "TS002"))
+        if self._star_stays() and any(not _is_of_v1(self._star[x]) for x in self._star_names):
+            self._left.add((tree, "TS002"))
         self._place()
 
-    @staticmethod
-    def _is_ours(node: ast.ImportFrom) -> bool:
-        return not node.level and f"{node.module}.".startswith(f"{_PACKAGE}.")
-
-    def _import(self, node: ast.Import) -> None:
-        ours = [item for item in node.names if f"{item.name}.".startswith(f"{_PACKAGE}.")]
-        if not ours:
-            return
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Replace the names of v1 in an import."""
+        owner = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
         kept, lines = [], []
         for alias in node.names:
-            if alias not in ours:
+            name = f"{owner}{alias.name}"
+            if not _is_of_v1(name):
                 kept.append(alias)
                 continue
-            line, stays = self._module(alias.name, alias.asname)
-            lines += [line] if line else []
-            if stays:
-                kept.append(alias)
-                self._left.add((node, module_entry(alias.name)))
-        self._replace(node, kept, lines)
+            bound = alias.asname or (alias.name if owner else _PACKAGE)
+            successor = self._successor(name) if owner or alias.asname else ""
+            if not self._is_read(bound) or owner and bound in self._own:
+                continue
+            if successor:
+                lines.append(_import_line(successor, bound, as_module=not owner))
+                continue
+            kept.append(alias)
+            imports = self._draft.evaluator.imports
+            known = imports.member(node, alias.name) if isinstance(node, ast.ImportFrom) else name
+            self._left.add((node, module_entry(known)))
+        if len(kept) < len(node.names):
+            self._replace(node, kept, lines)
 
-    def _module(self, name: str, bound: str | None) -> tuple[str, bool]:
-        """Return the line instead of a legacy import, and True if the old import stays."""
-        used = self._is_read(bound or _PACKAGE)
-        if not bound:
-            return "", used
-        known = {**_SHARED_MEMORY, _CONFIG: "tritonclient.grpc.model_config_pb2"}.get(name)
-        if known and not (name in _SHARED_MEMORY and self._memory_stays()):
-            return (f"import {known} as {bound}" if used else ""), False
-        return "", used
+    def _star_import(self, node: ast.ImportFrom) -> None:
+        if self._star_stays():
+            self._left.add((node, "TS001"))
+        else:
+            self._replace(node, [], self._provided())
 
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        lines: list[str] = []
-        if node.names[0].name == "*":
-            self._has_star = True
-            stays = self._star_stays()
-            if not stays:
-                lines += self._provided()
-            else:
-                self._left.add((node, "TS001"))
-            self._replace(node, node.names if stays else [], lines)
-            return
-        kept = []
-        for alias in node.names:
-            bound = alias.asname or alias.name
-            name = f"{node.module}.{alias.name}"
-            line, stays = self._member(name, bound)
-            lines += [line] if line else []
-            if stays:
-                kept.append(alias)
-                member = self._draft.evaluator.imports.member(node, alias.name)
-                self._left.add((node, module_entry(member)))
-        self._replace(node, kept, lines)
-
-    def _member(self, name: str, bound: str) -> tuple[str, bool]:
-        used = self._is_read(bound) and bound not in self._own
-        last = name.rpartition(".")[2]
-        renamed = "" if bound == last else f" as {bound}"
-        if not used:
-            return "", False
-        if name == f"{API}.InferenceServerException" and not self._draft.errors_stay:
-            return f"from tritonclient.utils import {last}{renamed}", False
-        if name == _CONFIG:
-            return f"from tritonclient.grpc import {last}{renamed}", False
-        owner = name.rpartition(".")[0]
-        if name in _SHARED_MEMORY and not self._memory_stays():
-            return f"import {_SHARED_MEMORY[name]} as {bound}", False
-        if owner in _SHARED_MEMORY and not self._memory_stays():
-            return f"from {_SHARED_MEMORY[owner]} import {last}{renamed}", False
-        if owner == _CONFIG:
-            return f"from tritonclient.grpc.model_config_pb2 import {last}{renamed}", False
-        return "", True
+    def _successor(self, name: str) -> str:
+        """Return the name in tritonclient of a name of v1; '' for none."""
+        for old, new in _SUCCESSORS.items():
+            stays = (
+                self._draft.errors_stay
+                if old.endswith("Exception")
+                else ("memory" in old and not self._draft.memory)
+            )
+            if f"{name}.".startswith(f"{old}.") and not stays:
+                return new + name[len(old) :]
+        return ""
 
     # --- what the rewritten text uses
 
     def _is_read(self, name: str) -> bool:
         return name in self._taken or name in self._reads
 
-    def _memory_stays(self) -> bool:
-        return not self._draft.memory
-
-    def _legacy_star(self) -> set[str]:
-        star = self._draft.evaluator.imports.star
-        return {name for name, symbol in star.items() if symbol.startswith(f"{_PACKAGE}.")}
-
     def _star_stays(self) -> bool:
-        legacy = self._legacy_star() - self._own
-        if legacy & self._taken:
-            return True
-        return bool(
-            self._star_names() & legacy - (set() if self._draft.errors_stay else _SUCCESSORS.keys())
+        legacy = {name for name in self._star_names - self._own if _is_of_v1(self._star[name])}
+        return bool(legacy & self._taken) or not all(
+            self._successor(self._star[name]) for name in legacy
         )
 
     def _provided(self) -> list[str]:
         """Return the imports of the names that only the star import bound."""
         lines = []
-        star = self._draft.evaluator.imports.star
-        for name in self._star_names() - self._functions_of_star() - self._own:
-            if star[name].startswith(f"{_PACKAGE}."):
-                lines.append(_SUCCESSORS[name])
+        for name in self._star_names - self._own:
+            if _is_of_v1(self._star[name]):
+                lines.append(_import_line(self._successor(self._star[name]), name))
             else:
                 lines.append(_PROVIDED.get(name, f"from ctypes import {name}"))
         return lines
-
-    def _functions_of_star(self) -> set[str]:
-        """Return the helpers whose names only the star import bound."""
-        return self._star_names() & {"iteritems", "itervalues", "iterkeys"}
-
-    def _star_names(self) -> set[str]:
-        star = self._draft.evaluator.imports.star
-        return self._provided_names & self._reads | self._taken & star.keys()
 
     # --- changes
 
@@ -206,25 +164,34 @@ class FileHeader:
             new = {line for line in lines if (block, line) not in self._inside}
             self._inside.update((block, line) for line in new)
             edits.before[statement] += sorted(new, key=_order)
-        if not kept:
-            edits.remove(node)
-        elif len(kept) < len(node.names):
+        if kept:
             self._draft.replace(node, _text_of(node, kept))
+        else:
+            edits.remove(node)
 
     def _place(self) -> None:
-        """Add missing imports, and the import of helpers, below the imports."""
+        """Add missing imports below the imports."""
         body = self._draft.source.tree.body
-        present = {
-            _text_of(statement, statement.names)
-            for statement in body
-            if isinstance(statement, _IMPORT)
-        }
-        lines = sorted(self._needed - present, key=_order)
+        imports = [statement for statement in body if isinstance(statement, _IMPORT)]
+        present = {_text_of(statement, statement.names) for statement in imports}
         edits = self._draft.edits
-        imports = _leading(body, {site.node for site in self._draft.sites})
-        anchor = self._anchor or (edits.statement(imports[-1]) if imports else None)
+        leading = takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body)
+        above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1]
+        anchor = self._anchor or (edits.statement(above[-1]) if above else None)
         if anchor is not None:
-            edits.after[anchor] += lines
+            edits.after[anchor] += sorted(self._needed - present, key=_order)
+
+
+def _is_of_v1(name: str) -> bool:
+    return f"{name}.".startswith(f"{_PACKAGE}.")
+
+
+def _import_line(name: str, bound: str, as_module: bool = False) -> str:
+    """Return the import of a name."""
+    owner, _, last = name.rpartition(".")
+    if as_module:
+        return f"import {name} as {bound}"
+    return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
 
 
 def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
@@ -238,19 +205,6 @@ def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
     return f"from {dot}{MODULE} import (\n{lines})"
 
 
-def _leading(body: list[ast.stmt], uses: set[ast.AST]) -> list[ast.stmt]:
-    """Return the imports before the first function, class or statement with a legacy use."""
-    imports: list[ast.stmt] = []
-    for statement in body:
-        if isinstance(statement, _IMPORT):
-            imports.append(statement)
-            continue
-        defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
-        if defines or not uses.isdisjoint(ast.walk(statement)):
-            break
-    return imports
-
-
 def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     """Return the text of an import of some of its names."""
     parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
@@ -262,6 +216,8 @@ def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
 
 def _order(line: str) -> tuple[int, str]:
     """Return a key that sorts as formatters do: Python's modules, libraries, the program's."""
+    if " = " in line:  # what is made once for the file
+        return 3, line
     third = ("numpy", "tritonclient", "google", "future", "pkg_resources")
     module = line.split()[1].split(".")[0]
     return (2 if module in ("", MODULE) else int(module in third), line)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Mapping
 
 
 @dataclass(frozen=True)
@@ -13,12 +12,10 @@ class MigrateOptions:
 
     ``to``: the protocol that replaces a choice at run time; '' keeps the choice.
     ``select``: the ids whose uses are rewritten; empty for all.
-    ``configs``: name of a model → its configuration, as the server sends it over HTTP.
     """
 
     to: str = ""
     unsafe: bool = False
-    configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     select: frozenset[str] = frozenset()
 
     def selects(self, *ids: str) -> bool:

@@ -1,17 +1,19 @@
 """Clients: protocols, headers, threads, the last request, and what errors tell."""
 
-import collections
 import enum
-import itertools
 import threading
 import time
-import types
 
 import tritonclient.grpc as grpcclient
 import tritonclient.http as httpclient
 from tritonclient.utils import InferenceServerException
 
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
+
+
+def sequence_flags(flags):
+    """Return the start and the end of a sequence as arguments of a request."""
+    return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
 
 
 class ProtocolType(enum.IntEnum):
@@ -27,11 +29,6 @@ class ProtocolType(enum.IntEnum):
 
     def __str__(self):
         return f"ProtocolType.{self.name}"
-
-
-def version_text(version):
-    """Return the version of a model as text, '' for the latest."""
-    return "" if version is None or int(version) < 0 else str(int(version))
 
 
 def with_headers(client, texts):
@@ -58,23 +55,11 @@ def connect(protocol, url, headers=None, **options):
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
-#: The last request of a client: its number in this program, and the model that answered.
-LastRequest = collections.namedtuple(
-    "LastRequest", "number model_name model_version", defaults=(None, None, None)
-)
-_request_numbers = itertools.count(1)
-
-
-def next_number():
-    """Return the next number of this program's requests: a server numbers none."""
-    return next(_request_numbers)
-
-
 class RememberingClient:
-    """A client that remembers its last request, and how long its requests took."""
+    """A client that remembers the last reply, and how long its requests took."""
 
     def __init__(self, client):
-        self.client, self.last, self.count, self.duration = client, LastRequest(), 0, 0
+        self.client, self.last, self.count, self.duration = client, None, 0, 0
 
     def __getattr__(self, name):
         return getattr(self.client, name)
@@ -86,15 +71,22 @@ class RememberingClient:
         self.client.close()
 
     def infer(self, *arguments, **options):
-        """Infer, and remember the request."""
-        self.last, started = LastRequest(), time.perf_counter_ns()
+        """Infer, and remember the reply."""
+        self.last, started = None, time.perf_counter_ns()
         result = self.client.infer(*arguments, **options)
         self.count, self.duration = self.count + 1, self.duration + time.perf_counter_ns() - started
-        reply = result.get_response()
-        reply = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply  # over HTTP
-        number = next(_request_numbers)
-        self.last = LastRequest(number, reply.model_name, int(reply.model_version))
+        self.last = result.get_response()
         return result
+
+
+def last_model(client):
+    """Return name and version of the model that answered last, None and None before that."""
+    last = client.last
+    if last is None:
+        return None, None
+    if isinstance(last, dict):  # over HTTP
+        return last["model_name"], int(last["model_version"])
+    return last.model_name, int(last.model_version)
 
 
 def request_stat(client):
@@ -121,18 +113,3 @@ def server_id_of(error):
 def request_id_of(error):
     """Return 0: a server does not number its requests any more."""
     return 0
-
-
-def iteritems(mapping):
-    """Return the items of a mapping."""
-    return iter(mapping.items())
-
-
-def itervalues(mapping):
-    """Return the values of a mapping."""
-    return iter(mapping.values())
-
-
-def iterkeys(mapping):
-    """Return the keys of a mapping."""
-    return iter(mapping)

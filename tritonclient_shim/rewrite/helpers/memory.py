@@ -2,10 +2,8 @@
 
 import collections
 import sys
-import types
 
 import numpy as np
-from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import (
     np_to_triton_dtype,
@@ -14,7 +12,7 @@ from tritonclient.utils import (
     triton_to_np_dtype,
 )
 
-from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
+from tritonclient_shim.rewrite.helpers.requests import model_config
 
 #: A region: the handle, and what the server knows it by. In CUDA memory `key` is the raw handle.
 Region = collections.namedtuple("Region", "handle name key byte_size device_id", defaults=(None,))
@@ -47,14 +45,7 @@ def unregister_region(client, region):
         client.unregister_cuda_shared_memory(region.name)
 
 
-def infer_in_regions(
-    client,
-    model_name,
-    inputs,
-    outputs,
-    batch_size=1,
-    **options,
-):
+def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     config = model_config(client, model_name)
@@ -67,17 +58,14 @@ def infer_in_regions(
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     for name, target in outputs.items():
-        is_region = isinstance(target, Region)
-        wanted.append(triton.InferRequestedOutput(name, class_count=0 if is_region else target))
-        if is_region:
+        wanted.append(triton.InferRequestedOutput(name))
+        if isinstance(target, Region):
             wanted[-1].set_shared_memory(target.name, target.byte_size)
     result = client.infer(model_name, tensors, outputs=wanted, **options)
     for name, target in outputs.items():
         is_region = isinstance(target, Region)
         array = contents(target, result, name) if is_region else result.as_numpy(name)
         results[name] = list(array.copy()) if config.max_batch_size else [array.copy()]
-        if target and not is_region:
-            results[name] = [[class_of(text) for text in row.flat] for row in results[name]]
     return results
 
 
@@ -104,21 +92,6 @@ def contents(region, result, name):
     datatype, shape = triton_to_np_dtype(output["datatype"]), list(output["shape"])
     module = shared_memory if region.device_id is None else cuda_memory()
     return module.get_contents_as_numpy(region.handle, datatype, shape)
-
-
-def shared_memory_status(client):
-    """Return the regions that the server knows, as its attribute `shared_memory_region`."""
-    answer = client.get_system_shared_memory_status()
-    if not isinstance(answer, list):
-        answer = [json_format.MessageToDict(region, preserving_proto_field_name=True)
-                  for region in answer.regions.values()]  # fmt: skip
-    regions = sorted(answer, key=lambda region: str(region["name"]))
-    return types.SimpleNamespace(shared_memory_region=[_known_region(**item) for item in regions])
-
-
-def _known_region(name, key="", offset=0, byte_size=0):
-    place = types.SimpleNamespace(shared_memory_key=key, offset=int(offset))
-    return types.SimpleNamespace(name=name, byte_size=int(byte_size), system_shared_memory=place)
 
 
 def serialize_strings(array):

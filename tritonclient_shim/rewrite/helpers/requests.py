@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
-from tritonclient.utils import InferenceServerException, np_to_triton_dtype, triton_to_np_dtype
+from tritonclient.utils import np_to_triton_dtype, triton_to_np_dtype
 
 
 def infer(client, model_name, inputs, outputs, **options):
@@ -15,8 +15,7 @@ def infer(client, model_name, inputs, outputs, **options):
     for name, rows in inputs.items():
         array = np.stack(rows) if batches else np.asarray(rows[0])
         if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
-            texts = [bytes(text) if isinstance(text, bytes) else text for text in array.flat]
-            array = np.array(texts, object).reshape(array.shape)
+            array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
@@ -79,16 +78,3 @@ def class_of(text):
     """Return index, value and label of a class such as b"0.9:3:cat"."""
     value, index, label = [*text.decode().split(":", 2), ""][:3]
     return int(index), float(np.float32(value)), label
-
-
-def check_model(client, model_name):
-    """Raise an error if the server does not have the model."""
-    if not client.is_model_ready(model_name):
-        text = f"no status available for unknown model '{model_name}'"
-        raise InferenceServerException(text, "StatusCode.NOT_FOUND")
-
-
-def class_counts(outputs):
-    """Return how many classes each output has: of (1,) and (2, k), as programs had it, 0 and k."""
-    pairs = ((name, form if type(form) is tuple else (2, form)) for name, form in outputs.items())
-    return {name: form[1] if len(form) == 2 else 0 for name, form in pairs}

@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, stub, values
+from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -31,26 +31,34 @@ METHODS: Mapping[str, Rule] = {
     "TS021": renamed("is_server_live"),
     "TS022": renamed("is_server_ready"),
     "TS026": status.status,
+    "TS031": methods.index,
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
-    "TS041": memory.register,
-    "TS042": memory.cuda_register,
+    "TS041": memory.of_region("register_system_shared_memory", "name", "key", "byte_size"),
+    "TS042": memory.of_region(
+        "register_cuda_shared_memory", "name", "key", "device_id", "byte_size"
+    ),
     "TS043": memory.unregister,
     "TS044": renamed("unregister_system_shared_memory"),
     "TS045": memory.status,
-    "TS046": methods.number,
     "TS051": infer.run,
     "TS052": infer.start("TS052"),
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
-    "TS056": infer.ready,
-    "TS031": methods.index,
     "TS057": methods.stat,
-    "TS058": renamed("correlation_id"),
+    "TS058": methods.correlation_id,
     "TS059": methods.request_id,
-    "TS060": methods.model_name,
-    "TS061": methods.model_version,
+    "TS060": methods.last_request(0),
+    "TS061": methods.last_request(1),
+}
+_STUB = ("TS004", "TS005", "TS006", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
+#: What the author does instead of what no rule rewrites.
+BY_HAND: Mapping[str, str] = {
+    **dict.fromkeys(_STUB, "use a client, or KServe's messages and stub, in place of v1's"),
+    "TS046": "drop it: a server numbers no requests any more",
+    "TS203": "use items(), values() and keys(), which Python 3 has",
+    "TS056": "keep the futures in a list, and call concurrent.futures.wait",
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -65,31 +73,20 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.create("create_region"),
     "TS086": memory.create("create_cuda_region"),
-    "TS087": memory.of_handle,
-    "TS088": memory.of_handle,
-    "TS090": memory.exception,
-    "TS082": memory.of_handle,
-    "TS083": memory.of_handle,
-    "TS085": memory.exception,
+    **dict.fromkeys(("TS082", "TS083", "TS087", "TS088"), memory.of_handle),
+    **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {
-    "TS004": status.state,
     "TS015": loose.exception,
     "TS016": loose.server_id,
     "TS017": loose.request_id,
-    "TS065": memory.strings,
-    "TS084": memory.strings,
-    "TS089": memory.strings,
-    "TS203": loose.future,
+    **dict.fromkeys(("TS065", "TS084", "TS089"), memory.strings),
     "TS201": loose.numpy_name,
 }
-_IMPORTS = frozenset(
-    {"TS001", "TS002", "TS003", "TS004", "TS005", "TS006", "TS007", "TS008", "TS009"}
-)
-STUB = stub.CALLS
+_IMPORTS = frozenset(("TS001", "TS002", "TS003", "TS009"))
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
 #: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
 REWRITTEN = frozenset(
-    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE, *STUB)
+    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
     + (*_IMPORTS, *_ARGUMENTS)
 )

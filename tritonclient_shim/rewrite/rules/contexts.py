@@ -7,63 +7,58 @@ old names.
 from __future__ import annotations
 
 import ast
-from typing import Iterable, Mapping
+from typing import Mapping
 
-from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
-from tritonclient_shim.migrate.values import Symbol
-from tritonclient_shim.rewrite.calls import call_arguments, call_text
+from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused, State
-from tritonclient_shim.rewrite.rules.infer import check_forms
-from tritonclient_shim.rewrite.rules.methods import UNMEASURED, UNNUMBERED
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.edits import Change
+from tritonclient_shim.rewrite.flows import Group
+from tritonclient_shim.rewrite.rules.infer import infer_function
+from tritonclient_shim.rewrite.rules.models import (
+    CLASS,
+    Carried,
+    Form,
+    context_arguments,
+    parameters_of,
+)
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
-INFER = Symbol(f"{API}.InferContext")
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
-_REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
-_UNSAFE = {"get_stat": UNMEASURED, "get_last_request_id": UNNUMBERED}
-_NO_HEADERS: tuple[object, ...] = (None, "", [], ())
+_OBJECT = "code that gets the object may use more of a context than run and close"
+_NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
-def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
-    """Return the plan for a client instead of a context."""
-    names = PARAMETERS[id]
-    arguments = call_arguments(names, call)
-    if "url" not in arguments or "protocol" not in arguments:
-        raise Refused("expected a url and a protocol")
+def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Plan:
+    """Return the plan for a client instead of a context, or an object that has the client."""
+    arguments = context_arguments(call, id, draft)
+    names = parameters_of(call, id, draft)
     protocol = protocol_of(arguments["protocol"], draft)
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
-        _change(call, names, protocol, arguments, draft, carried)
-        if protocol:
-            _gone(arguments["protocol"], draft)
-        _check_model(call, arguments, draft, carried)
+        text = _client(call, names, protocol, arguments, draft, carried)
+        if carried is not None and carried.form is not Form.CLIENT:
+            text = _with_model(call, text, carried, draft)
+        draft.change(call, text)
+        if carried is not None and not carried.is_object:
+            _check_model(call, arguments, draft, carried)
 
-    return Plan(carry_out, f"{protocol or 'grpc or http'} client")
-
-
-def _gone(argument: ast.expr, draft: Draft) -> None:
-    """Record uses to do inside a removed argument as gone."""
-    inside = set(ast.walk(argument))
-    for site in draft.sites:
-        outcome = draft.outcome(site) if site.node in inside else None
-        if outcome and outcome.todo:
-            draft.note(site.node, State.SAFE, "gone with the argument")
+    what = f"{protocol or 'grpc or http'} client"
+    if carried is not None and carried.form is not Form.CLIENT:
+        what = carried.form.value
+    return Plan(carry_out, what, _OBJECT if carried and carried.is_object else "")
 
 
-def _change(
+def _client(
     call: ast.Call,
     names: tuple[str, ...],
     protocol: str,
     arguments: Mapping[str, ast.expr],
     draft: Draft,
     carried: Carried | None,
-) -> None:
-    """Replace a context by a client."""
+) -> Change:
+    """Return what turns the text of a context into that of a client."""
     url, headers, after = arguments["url"], arguments.get("http_headers"), []
     known = str(url.value) if isinstance(url, ast.Constant) else ""
     scheme = next((item for item in _SCHEMES if known.startswith(item)), "")
@@ -91,74 +86,58 @@ def _change(
             new = f"{draft.called('with_headers')}({new}, {sent})"
         return f"{draft.called('RememberingClient')}({new})" if asks else new
 
-    draft.change(call, text)
+    return text
 
 
-def model_object(call: ast.Call, draft: Draft) -> Plan:
-    """Return the plan for an object instead of a context."""
-    names = PARAMETERS["TS050"]
-    expressions = arguments(names, call)
-    url, chosen = expressions.get("url"), expressions.get("protocol")
-    if isinstance(url, ast.Constant) and str(url.value).startswith(("https://", "grpcs://")):
-        raise Refused("make the client with ssl=True")
-    try:
-        protocol = protocol_of(chosen, draft) if chosen is not None else ""
-    except Refused:  # chosen elsewhere: the object takes v1's numbers and names
-        protocol = ""
-
-    def carry_out() -> None:
-        draft.modules.update([protocol] if protocol else PROTOCOLS)
+def _with_model(call: ast.Call, client: Change, carried: Carried, draft: Draft) -> Change:
+    """Return what turns the text of a context into a client with its model."""
+    is_unbound = parameters_of(call, "TS050", draft)[0] == "self"
+    function = infer_function(draft)
+    if carried.is_object:
         place_class(call.func, draft)
-        if protocol and isinstance(chosen, (ast.Name, ast.Attribute, ast.Call)):
-            draft.replace(chosen, f'"{protocol}"')
-            _gone(chosen, draft)
+    else:
+        draft.imports.add("from functools import partial")
+        draft.need(function)
 
-    return Plan(carry_out, f"{draft.object_class}(url, protocol, model_name, …)")
+    def text(old: str) -> str:
+        own_model = Carried(Group(carried.group.kind, [call]), draft)
+        options = [f"{name}={value}" for name, value in own_model.options().items()]
+        parts = [client(old), own_model.name(), *options]
+        if not carried.is_object:
+            return f"partial({draft.called(function)}, {', '.join(parts)})"
+        own = [draft.new(call.args[0])] if is_unbound else []
+        return f"{draft.new(call.func)}({', '.join([*own, *parts])})"
+
+    return text
 
 
 def place_class(node: ast.AST, draft: Draft) -> None:
     """Replace v1's class, or its method, by the class of the objects."""
-    while isinstance(node, ast.Attribute) and INFER not in draft.evaluator.of(node):
+    while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
         node = node.value
-    if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
-        name = class_name(draft)
-        draft.need(name)
-        draft.replace(node, draft.called(name))
+    if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
+        draft.need(draft.model_class)
+        draft.replace(node, draft.called(draft.model_class))
 
 
-def class_name(draft: Draft) -> str:
-    """Return the class of the objects, with classes if outputs keep v1's forms."""
-    plain = draft.object_class in ("InferModel", "GrpcModel")
-    return "ClassModel" if plain and draft.keeps_shared_forms else draft.object_class
+def class_itself(node: ast.AST, draft: Draft) -> Plan:
+    """Return the plan for the class as a base, in an annotation, or as a value."""
 
+    def carry_out() -> None:
+        place_class(node, draft)
+        draft.modules.update([draft.options.to] if draft.options.to else PROTOCOLS)
 
-def of_object(call: ast.Call, draft: Draft) -> Plan:
-    """Return a plan that leaves a call of a method as it is."""
-    name = getattr(call.func, "attr", "")
-    if name.startswith("__") and name not in ("__enter__", "__exit__"):
-        raise Refused(f"no object has a method {name}")
-    ids = {site.id for site in draft.sites if site.call is call}
-    arguments = {key: value for id in ids & _REQUESTS for key, value in _arguments(id, call)}
-    if "outputs" in arguments:
-        check_forms(arguments["outputs"], draft)
-    return Plan(lambda: None, f"{name} of {draft.object_class}", _UNSAFE.get(name, ""))
-
-
-def _arguments(id: str, call: ast.Call) -> Iterable[tuple[str, ast.expr]]:
-    return arguments(PARAMETERS[id], call).items()
+    return Plan(carry_out, f"the class {draft.model_class}", _OBJECT)
 
 
 def _check_model(
-    call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
+    call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried
 ) -> None:
-    """Check the model if the file may catch an error: the constructor of v1 raised it."""
-    if carried is None:
-        return
+    """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
     parent, name = draft.flows.parents[call], draft.text(arguments["model_name"])
+    client = ".args[0]" if carried.form is Form.PARTIAL else ""
     if isinstance(parent, ast.Expr):
-        draft.need("check_model")
-        draft.change(call, lambda old: f"{draft.called('check_model')}({old}, {name})")
-    elif isinstance(parent, ast.Assign) and draft.is_tried(call):
-        draft.need("check_model")
+        draft.change(call, lambda old: f"{old}{client}.get_model_config({name})")
+    elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
         target = draft.text(parent.targets[0])
-        draft.edits.add_after(parent, f"{draft.called('check_model')}({target}, {name})")
+        draft.edits.after[parent].append(f"{target}{client}.get_model_config({name})")

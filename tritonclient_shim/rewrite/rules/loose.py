@@ -6,7 +6,7 @@ v1's exception in handlers and ``raise``, its methods, and what NumPy and Python
 from __future__ import annotations
 
 import ast
-from typing import Sequence
+from typing import Callable, Sequence
 
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -17,11 +17,8 @@ _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _CAUGHT = f"({_NAME}, OSError)"
 _WIDER = frozenset({"OSError", "IOError", "EnvironmentError", "Exception", "BaseException"})
-_OF_SERVER = "errors do not tell what v1's server called itself; Triton is called triton"
-_OF_REQUEST = "a server does not number requests"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
-_FUTURE = frozenset({"iteritems", "itervalues", "iterkeys"})
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
@@ -71,22 +68,19 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     return Plan(carry_out, "the same, or message_of(error)")
 
 
-def server_id(call: ast.AST, draft: Draft) -> Plan:
-    """Replace ``server_id()`` by a helper: not empty if a server replied."""
-    if draft.errors_stay or not isinstance(call, ast.Call):
-        raise Refused(_OF_SERVER)
-    return Plan(
-        lambda: _by_function(call, "server_id_of", draft), "server_id_of(error)", _OF_SERVER
-    )
+def id_of(helper: str, unsafe: str) -> Callable[[ast.AST, Draft], Plan]:
+    """Return the rule for ``server_id()`` or ``request_id()``: a helper that is called instead."""
+
+    def rule(call: ast.AST, draft: Draft) -> Plan:
+        if draft.errors_stay or not isinstance(call, ast.Call):
+            raise Refused(unsafe)
+        return Plan(lambda: _by_function(call, helper, draft), f"{helper}(error)", unsafe)
+
+    return rule
 
 
-def request_id(call: ast.AST, draft: Draft) -> Plan:
-    """Replace ``request_id()`` by a helper: 0, v1's number for requests that reached no server."""
-    if draft.errors_stay or not isinstance(call, ast.Call):
-        raise Refused(_OF_REQUEST)
-    return Plan(
-        lambda: _by_function(call, "request_id_of", draft), "request_id_of(error)", _OF_REQUEST
-    )
+server_id = id_of("server_id_of", "errors do not name the server; Triton is called triton")
+request_id = id_of("request_id_of", "a server does not number requests")
 
 
 def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
@@ -108,20 +102,3 @@ def numpy_name(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("write a list of the types that are meant")
     target = outer.func if isinstance(outer, ast.Call) else outer
     return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
-
-
-def future(node: ast.AST, draft: Draft) -> Plan:
-    """``iteritems(mapping)`` → ``iter(mapping.items())``, by a function of the file."""
-    if not isinstance(node, ast.ImportFrom) or node.module != "future.utils":
-        raise Refused("what Python 3 has itself takes its place")
-    names = [item for item in node.names if (item.asname or item.name) == item.name]
-    if len(names) < len(node.names) or not all(name.name in _FUTURE for name in names):
-        raise Refused("what Python 3 has itself takes its place")
-
-    def carry_out() -> None:
-        for name in names:
-            draft.free(name.name)
-            draft.need(name.name)
-        draft.edits.remove(node)
-
-    return Plan(carry_out, "a function of the file")

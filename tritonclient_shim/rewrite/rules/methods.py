@@ -1,8 +1,4 @@
-"""TS021, TS022, TS031, TS036, TS037, TS044 and TS057 to TS061: methods of contexts → the client's.
-
-A method gets another name, or becomes a function of the file. The getters for requests become
-attributes that the file keeps.
-"""
+"""TS021, TS022, TS031, TS036, TS037, TS044, TS057 to TS061: methods of contexts."""
 
 from __future__ import annotations
 
@@ -16,8 +12,8 @@ from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-UNMEASURED = "the times of sending and receiving are 0: no client measures them"
-UNNUMBERED = "a server does not number requests; the program counts its own"
+_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
+_LAST = "it is of the last request that was done"
 
 Rule = Callable[[ast.Call, Draft, "Carried | None"], Plan]
 
@@ -38,14 +34,14 @@ def with_method(call: ast.Call, draft: Draft, name: str) -> None:
     draft.change(call.func, lambda old: old[: -len(old_name)] + name)
 
 
-def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
+def of_owner(call: ast.Call, draft: Draft, helper: str, part: str = "") -> Plan:
     """Replace a method by a helper that is called with the object."""
 
     def carry_out() -> None:
         draft.need(helper)
-        draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
+        draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))}){part}")
 
-    return Plan(carry_out, f"{helper}(client)")
+    return Plan(carry_out, f"{helper}(client){part}")
 
 
 def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
@@ -59,55 +55,51 @@ def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
 
 
 def index(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_model_repository_index()`` → the models with a name each."""
+    """Keep ``get_model_repository_index().models``: gRPC's client has both names."""
     around = draft.around_result(call)
-    if not all(isinstance(item, ast.Attribute) and item.attr == "models" for item in around):
-        raise Refused("the whole index is used; the client has a row for each version")
-    return of_owner(call, draft, "repository_index")
+    if draft.options.to != "grpc" or not all(getattr(x, "attr", "") == "models" for x in around):
+        raise Refused("the client returns a row for each version; read the names from the rows")
+    return Plan(lambda: None, "the same", "it has a row for each version of a model")
 
 
-# ------------------------------------------------------------------ getters of the last request
-
-
-def _last(part: str, unsafe: str = "") -> Rule:
-    """Return the rule for a getter of the last request."""
+def last_request(part: int) -> Rule:
+    """Return the rule for the name or the version of the model that answered last."""
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        assert carried is not None
+        _check_asked(carried)
         call_arguments((), call)
-        unsure = unsafe or _asynchronous(carried, "the last request that was done")
-        return Plan(
-            lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.last.{part}"),
-            f"client.last.{part}",
-            unsure,
-        )
+        plan = of_owner(call, draft, "last_model", f"[{part}]")
+        return replace(plan, unsafe=_LAST if carried and carried.starts else "")
 
     return rule
 
 
-request_id = _last("number", UNNUMBERED)
-model_name = _last("model_name")
-model_version = _last("model_version")
+def request_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    """``get_last_request_id()`` → how many requests of the client were answered."""
+    _check_asked(carried)
+    call_arguments((), call)
+    return Plan(
+        lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.count"),
+        "client.count",
+        "a server does not number requests: the client counts its own",
+    )
 
 
 def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_stat()``: the number of requests, and the time that ``infer`` took."""
-    assert carried is not None
+    _check_asked(carried)
     call_arguments((), call)
-    return replace(of_owner(call, draft, "request_stat"), unsafe=UNMEASURED)
+    return replace(of_owner(call, draft, "request_stat"), unsafe=_UNMEASURED)
 
 
-def number(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_last_request_id()`` of a context that asks: the next number of the program."""
-
-    def carry_out() -> None:
-        draft.need("next_number")
-        draft.replace(call, f"{draft.called('next_number')}()")
-
-    return Plan(carry_out, "next_number()", UNNUMBERED)
+def _check_asked(carried: Carried | None) -> None:
+    if carried and carried.is_object:
+        raise Refused("name the model at each request, or read model and times there")
 
 
-def _asynchronous(carried: Carried, what: str) -> str:
-    """Return the warning about asynchronous requests; '' if there are none."""
-    names = {getattr(call.func, "attr", "") for call in carried.group.calls}
-    return f"it is of {what}" if any(name.startswith("async_run") for name in names) else ""
+def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    """``correlation_id()`` → the argument of the context."""
+    assert carried is not None
+    if carried.is_object:
+        return Plan(lambda: None, "the same")
+    return Plan(lambda: draft.replace(call, carried.sequence() or "0"), "the sequence's id")

@@ -1,46 +1,43 @@
-"""Move the model of an ``InferContext``, its version and options to the requests.
+"""Move the model of an ``InferContext``, its version and its sequence to the requests.
 
-That needs expressions that have equal values at the context and at each request. Else the file
-gets objects that know their models: ``InferModel`` of the helpers.
+That needs expressions that have equal values at the context and at each request. Else the context
+becomes ``partial(infer, client, model_name)``, or an ``InferModel`` of the helpers, which has the
+methods of the context.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from enum import Enum
 from typing import Mapping
 
-from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
-from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
+CLASS = Symbol(f"{API}.InferContext")
 _Arguments = Mapping[str, ast.expr]
 _ASKING = frozenset(
     ("get_stat", "get_last_request_id")
     + ("get_last_request_model_name", "get_last_request_model_version")
 )
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
-_WITHOUT_MODEL = frozenset(
-    ("get_async_run_results", "get_ready_async_request", "__enter__", *CLOSING)
-    + ("get_stat", "get_last_request_model_version")
-)
-#: Class of objects → the ids that need it. A later class has the methods of all earlier classes.
-_CLASSES: Mapping[str, frozenset[str]] = {
-    "InferModel": frozenset(("TS058", "TS102")),
-    "ClassModel": frozenset(("TS063",)),
-    "FullModel": frozenset(
-        ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
-    ),
-    "RegionModel": frozenset(("TS081", "TS086", "TS114", "TS115")),
-}
+_INFERRING = frozenset(("run", "close", "get_async_run_results", *_STARTING))
+_WITHOUT_MODEL = frozenset(("get_async_run_results", "__enter__", *CLOSING, *_ASKING))
 
 
-#: Uses of streams and sequences: arguments of contexts and requests, and the getter of the id.
-_SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111", "TS058"))
+class Form(Enum):
+    """What a context for requests becomes."""
+
+    CLIENT = "client"
+    PARTIAL = "partial(infer, client, model_name)"
+    OBJECT = "InferModel(client, model_name)"
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,12 @@ class Carried:
 
     group: Group
     draft: Draft
+    form: Form = Form.CLIENT
+
+    @property
+    def is_object(self) -> bool:
+        """True if the contexts become objects with their methods."""
+        return self.form is Form.OBJECT
 
     @property
     def name_node(self) -> ast.expr:
@@ -61,9 +64,26 @@ class Carried:
         plain = known is ... or isinstance(node, (ast.Name, ast.Constant))
         return self.draft.text(node) if plain else repr(known)
 
+    def sequence(self) -> str:
+        """Return the expression for the sequence of the requests; '' for none."""
+        node = self._first.get("correlation_id")
+        known = None if node is None else self.draft.constant(node)
+        if node is None or not known:
+            return ""
+        return str(known) if isinstance(known, int) else f"int({self.draft.text(node)})"
+
     def options(self) -> dict[str, str]:
         """Return the expression for each parameter of ``infer``."""
-        return options_of(self._first, self.draft)
+        version = self._first.get("model_version")
+        known, options = self.draft.constant(version), {}
+        if known is ... and version is not None:
+            text = self.draft.text(version)
+            options["model_version"] = f'"" if {text} in (None, -1) else str({text})'
+        elif isinstance(known, int) and int(known) >= 0:
+            options["model_version"] = f'"{int(known)}"'
+        if self.sequence():
+            options["sequence_id"] = self.sequence()
+        return options
 
     @property
     def starts(self) -> bool:
@@ -82,60 +102,58 @@ class Carried:
 
     @property
     def is_visible(self) -> bool:
-        """True if each use of the contexts can repeat their arguments.
-
-        Sequences and streams need an object that checks ids and flags and knows the stream.
-        """
-        calls = {*self.group.creations, *self.group.calls}
-        if any(site.id in _SEQUENCES and site.call in calls for site in self.draft.sites):
-            return False
-        arguments = [call_arguments(PARAMETERS["TS050"], call) for call in self.group.creations]
-        parameters = ("model_name", "model_version")
+        """True if each use of the contexts can repeat their arguments."""
+        arguments = [context_arguments(call, "TS050", self.draft) for call in self.group.creations]
+        parameters = ("model_name", "model_version", "correlation_id")
         return all(_repeatable(name, self.group, self.draft, arguments) for name in parameters)
 
     @property
+    def only_infers(self) -> bool:
+        """True if the program only infers with the contexts, and closes them."""
+        names = {getattr(call.func, "attr", "") for call in self.group.calls}
+        plain = not self.group.taken and all(map(self._is_plain, self.group.creations))
+        return names <= _INFERRING and plain
+
+    def _is_plain(self, call: ast.Call) -> bool:
+        """True if no ``with`` closes a context, and no container gets one of an unknown model."""
+        parent = self.draft.flows.parents[call]
+        kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript)
+        late = not isinstance(parent, (ast.Assign, ast.Expr)) or kept
+        return not isinstance(parent, (ast.withitem, ast.Call)) and not (
+            late and self.draft.is_tried(call)
+        )
+
+    @property
     def _first(self) -> _Arguments:
-        return call_arguments(PARAMETERS["TS050"], self.group.creations[0])
+        return context_arguments(self.group.creations[0], "TS050", self.draft)
 
 
-def object_class(draft: Draft) -> str:
-    """Return the class of the objects that know their models."""
-    ids = {site.id for site in draft.sites}
-    plain = "GrpcModel" if draft.options.unsafe and is_over_grpc(draft) else "InferModel"
-    return [plain, *(name for name, own in _CLASSES.items() if own & ids)][-1]
+def form_of(group: Group, draft: Draft) -> Form:
+    """Return what contexts become that no other code gets."""
+    model = Carried(group, draft)
+    if any(node.attr not in CLOSING for node in group.taken):
+        return Form.OBJECT
+    if model.is_visible:
+        return Form.CLIENT
+    return Form.PARTIAL if model.only_infers else Form.OBJECT
 
 
-def is_over_grpc(draft: Draft) -> bool:
-    """True if each context of a file speaks gRPC."""
-    calls = {call for group in draft.flows.groups for call in group.creations}
-    chosen = [arguments(("url", "protocol"), call).get("protocol") for call in calls]
-    try:
-        protocols = {protocol_of(node, draft) for node in chosen if node} or {draft.options.to}
-    except Refused:
-        return False
-    return protocols == {"grpc"}
+def parameters_of(call: ast.Call, id: str, draft: Draft) -> tuple[str, ...]:
+    """Return the parameters of a constructor, with ``self`` if it is called on its class."""
+    function = call.func
+    is_method = isinstance(function, ast.Attribute) and function.attr == "__init__"
+    owner = function.value if is_method and isinstance(function, ast.Attribute) else call
+    is_unbound = is_method and CLASS in draft.evaluator.of(owner)
+    return ("self", *PARAMETERS[id]) if is_unbound else PARAMETERS[id]
 
 
-def carried(group: Group, draft: Draft) -> Carried:
-    """Return how the requests of a group know their model. Raise Refused if none is named."""
-    for call in group.creations:
-        if "model_name" not in call_arguments(PARAMETERS["TS050"], call):
-            raise Refused("the model's name is not among the arguments")
-    return Carried(group, draft)
-
-
-def options_of(arguments: _Arguments, draft: Draft) -> dict[str, str]:
-    """Return the options of each request, from the arguments of its context."""
-    options = {}
-    version = arguments.get("model_version")
-    known = draft.constant(version)
-    if known is ...:
-        assert version is not None
-        draft.need("version_text")
-        options["model_version"] = f"{draft.called('version_text')}({draft.text(version)})"
-    elif isinstance(known, int) and int(known) >= 0:
-        options["model_version"] = f'"{int(known)}"'
-    return options
+def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
+    """Return the arguments of a constructor. Raise Refused if any that is needed is missing."""
+    arguments = call_arguments(parameters_of(call, id, draft), call)
+    needed = ("url", "protocol", *(["model_name"] if id == "TS050" else []))
+    if not arguments.keys() >= set(needed):
+        raise Refused(f"give the context its {', '.join(needed)} in the call")
+    return arguments
 
 
 def _repeatable(name: str, group: Group, draft: Draft, arguments: list[_Arguments]) -> bool:

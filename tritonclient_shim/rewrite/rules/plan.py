@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Refused, SiteOutcome, State
 
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.draft import Draft
@@ -26,11 +25,9 @@ class Plan:
 
 
 def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
-    """Return the plan for a node. Refuse unsafe plans without --unsafe, and inexact places."""
-    if sys.version_info < (3, 12) and draft.edits.is_in_text(node):
-        raise Refused(
-            "it is in an f-string: give it a statement of its own, or run migrate with Python 3.12"
-        )
+    """Return the plan for a node. Refuse f-strings, and unsafe plans without --unsafe."""
+    if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
+        raise Refused("give it a statement of its own, outside of the f-string")
     if plan.unsafe and not draft.options.unsafe:
         raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
     return plan
@@ -39,4 +36,5 @@ def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
 def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
     """Change a node, and record the outcome."""
     plan.make()
-    draft.note(node, draft.state(plan.unsafe), plan.what)
+    state = State.UNSAFE if plan.unsafe else State.SAFE
+    draft.outcomes[node] = SiteOutcome(state, plan.what)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Symbol, Value
@@ -20,7 +19,7 @@ def needs_class(draft: Draft) -> bool:
     """True if a protocol cannot become text: it is printed, or goes to or from another file."""
     bare = (site.node for site in draft.sites if site.id == "TS010")
     is_class = any(CLASS in draft.evaluator.of(node) for node in bare)
-    return is_class or draft.beside.linked or _printed(draft)
+    return is_class or draft.beside.linked or draft.shows(_is_protocol)
 
 
 def of_class(node: ast.AST, draft: Draft) -> Plan:
@@ -34,40 +33,15 @@ def of_class(node: ast.AST, draft: Draft) -> Plan:
 
     def carry_out() -> None:
         draft.need(name)
-        draft.free(name)
         if draft.text(target) != name:
             draft.replace(target, name)
 
     return Plan(carry_out, "ProtocolType, a class of the file")
 
 
-def _printed(draft: Draft) -> bool:
-    """True if the file makes text of a protocol, which was ``ProtocolType.GRPC``."""
-    for node, parent in draft.flows.parents.items():
-        if isinstance(node, ast.expr) and _makes_text(node, parent):
-            names = (
-                getattr(item, "name", getattr(item, "of", "")) for item in draft.evaluator.of(node)
-            )
-            if any(name.startswith(f"{API}.ProtocolType") for name in names):
-                return True
-    return False
-
-
-def _makes_text(node: ast.expr, parent: ast.AST) -> bool:
-    if isinstance(parent, ast.Call) and node in parent.args:
-        function = getattr(parent.func, "id", getattr(parent.func, "attr", ""))
-        return function in _MAKING_TEXT
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in ("name", "value")
-    return isinstance(parent, ast.FormattedValue) or (
-        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
-    )
-
-
-_MAKING_TEXT = frozenset(
-    ("str", "repr", "int", "print", "format")
-    + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
-)
+def _is_protocol(value: Value) -> bool:
+    name = getattr(value, "name", getattr(value, "of", ""))
+    return str(name).startswith(CLASS.name)
 
 
 def _named(value: Value) -> str:
@@ -76,14 +50,6 @@ def _named(value: Value) -> str:
     text = call.args[0] if call and call.args else None
     name = str(text.value).lower() if isinstance(text, ast.Constant) else ""
     return name if name in PROTOCOLS else ""
-
-
-def one_protocol(arguments: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
-    """Return the only protocol of such arguments; '' if there are several or none."""
-    protocols = {
-        protocol_of(context["protocol"], draft) for context in arguments if "protocol" in context
-    }
-    return protocols.pop() if len(protocols) == 1 else ""
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -109,9 +75,6 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         return members.pop()
     if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
         return draft.options.to  # unless the file names each of several
-    if not any(
-        getattr(value, "name", getattr(value, "of", "")).startswith(f"{API}.ProtocolType")
-        for value in values
-    ):
+    if not any(map(_is_protocol, values)):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""

@@ -1,4 +1,4 @@
-"""TS026 (and TS004): a status → an object with the parts that v2 servers report."""
+"""TS026: a status of which only the configuration of a model is read → the configuration."""
 
 from __future__ import annotations
 
@@ -13,42 +13,53 @@ from tritonclient_shim.rewrite.repeating import same_at
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-#: Fields and methods of v1's status that the object lacks.
-_LACKS = frozenset(
-    ("infer_stats", "SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
-)
-#: Fields of a status, of its versions and of configurations that ``config_status`` lacks.
-_FIELDS = frozenset(
-    ("id", "version", "uptime_ns", "ready_state", "version_status", "platform")
+#: Fields and methods of a status, of its models and versions besides configurations.
+_OTHERS = frozenset(
+    ("id", "version", "uptime_ns", "ready_state", "version_status", "infer_stats")
     + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
+    + ("SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
 )
-_ESCAPES = "it has what a v2 server tells, and code elsewhere may use more"
-_ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
+_ELSEWHERE = "read the parts of the status where they are needed, from the client's own calls"
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_server_status()`` → ``server_status(client)``, a function of the file."""
-    for node in ast.walk(draft.source.tree):
-        if isinstance(node, ast.Attribute) and node.attr in _LACKS:
-            raise Refused(f"{node.attr} of a status has no successor")
+    """``get_server_status().model_status[name].config`` → ``get_model_config(name).config``."""
+    models = draft.flows.parents[call]
+    model = draft.flows.parents[models]
+    if getattr(models, "attr", "") == "model_status" and isinstance(model, ast.Subscript):
+        config = draft.flows.parents[model]
+        if getattr(config, "attr", "") == "config":
+            return _of_chain(call, config, model.slice, draft)
     group = draft.flows.group(STATUS, call)
-    unsafe = _ESCAPES if group and group.escapes else ""
     name = _model_name(call, draft)
-    model = ""
-    if name is not None and same_at(name, call, draft):
-        model = f", {draft.text(name)}"
-    elif name is not None:
-        unsafe = "it tells of all models: the one of the context is only known where that is made"
-
-    is_short = model and not (group and group.escapes) and _reads_only_configs(draft)
-    helper = "config_status" if is_short else "server_status"
+    if name is None or not same_at(name, call, draft):
+        raise Refused(f"name the model of the status in the call: {_ELSEWHERE}")
+    if not _reads_only_configs(draft) or group and group.escapes:
+        raise Refused(_ELSEWHERE)
+    model_text = draft.text(name)
 
     def carry_out() -> None:
-        draft.need(helper)
-        function = draft.called(helper)
-        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}{model})")
+        draft.need("config_status")
+        function = draft.called("config_status")
+        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}, {model_text})")
 
-    return Plan(carry_out, f"{helper}(client)", unsafe)
+    return Plan(carry_out, "config_status(client, model_name)")
+
+
+def _of_chain(call: ast.Call, config: ast.AST, key: ast.AST, draft: Draft) -> Plan:
+    def carry_out() -> None:
+        is_grpc = draft.modules == {"grpc"}
+        draft.need(*([] if is_grpc else ["model_config"]))
+
+        def change(old: str) -> str:
+            client, name = draft.new(owner(call)), draft.new(key)
+            if is_grpc:
+                return f"{client}.get_model_config({name}).config"
+            return f"{draft.called('model_config')}({client}, {name})"
+
+        draft.change(config, change)
+
+    return Plan(carry_out, "get_model_config(model_name)")
 
 
 def _reads_only_configs(draft: Draft) -> bool:
@@ -63,7 +74,7 @@ def _reads_only_configs(draft: Draft) -> bool:
         for node in draft.around_result(parent)
     ]
     return (
-        not any(node.attr in _FIELDS for node in attributes)
+        not any(node.attr in _OTHERS for node in attributes)
         and all(isinstance(parent, (ast.Subscript, ast.Compare)) for parent in parents)
         and all(getattr(node, "attr", "") == "config" for node in parts)
     )
@@ -75,32 +86,3 @@ def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
     calls = {item for group in draft.flows.of(call.func.value) for item in group.creations}
     names = [call_arguments(PARAMETERS["TS025"], call).get("model_name") for call in calls]
     return next((name for name in names if draft.constant(name) is not None), None)
-
-
-def state(node: ast.AST, draft: Draft) -> Plan:
-    """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the file's enum."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return Plan(lambda: None, "import")
-    function = node.func if isinstance(node, ast.Call) else node
-    attribute = getattr(function, "attr", "")
-    if isinstance(node, ast.Call):
-        enum = getattr(getattr(function, "value", None), "attr", "")
-        forms = {"Name": "{0}({1}).name", "Value": "{0}[{1}].value"}
-        if enum not in _ENUMS.values() or attribute not in forms or len(node.args) != 1:
-            raise Refused("messages of v1's protocol have no successor")
-        text = forms[attribute].format(draft.called(enum), draft.text(node.args[0]))
-        return _enum(node, enum, text, draft)
-    enum = _ENUMS.get(attribute.partition("_")[0], "")
-    if not enum or attribute.upper() != attribute:
-        raise Refused("messages of v1's protocol have no successor")
-    compared = isinstance(draft.flows.parents[node], ast.Compare)
-    text = f"{draft.called(enum)}.{attribute}"
-    return _enum(node, enum, text if compared else f"{text}.value", draft)
-
-
-def _enum(node: ast.AST, enum: str, text: str, draft: Draft) -> Plan:
-    def carry_out() -> None:
-        draft.need(enum)
-        draft.replace(node, text)
-
-    return Plan(carry_out, text)
