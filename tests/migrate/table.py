@@ -60,20 +60,20 @@ OWN = (
     *(
         _own(name, *FLAGS)
         for name in (
-            *("async_errors", "async_queue", "batches", "errors", "real_load_test"),
+            *("async_errors", "async_queue", "errors", "real_load_test"),
             *("real_segmenter", "protocol_in_settings", "real_async_callback", "real_async_ids"),
             *("real_context_subclass", "real_cuda", "real_detector", "real_dotted"),
             *("real_old_async", "real_package", "real_recommender", "real_service"),
             *("real_several", "real_simple", "real_status_print", "real_tracker"),
-            *("real_user_data", "star_through_files", "strings", "threads", "two_files"),
+            *("real_user_data", "star_through_files", "strings", "threads"),
         )
     ),
     *(
         _own(name, *PLACES)
         for name in (
-            *("classify_labels", "real_text_batch", "late_import", "multiproc"),
+            *("real_text_batch", "late_import", "multiproc"),
             *("real_async_global", "real_errors", "real_model_only_there", "real_speech_class"),
-            *("real_strings", "real_subclass", "star_names", "subclass", "thread_last"),
+            *("real_strings", "real_subclass", "star_names", "thread_last"),
         )
     ),
     *(

@@ -52,7 +52,7 @@ def test_unsafe_needs_the_option() -> None:
     migration = migrated(source, unsafe=False)
     assert not migration.changed
     reasons = {row.entry.id: outcome.what for row, outcome in migration.uses}
-    assert reasons["TS063"] == "unsafe: values come with six decimals; --unsafe rewrites it"
+    assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
 
 
 def test_error_of_the_constructor_is_kept() -> None:

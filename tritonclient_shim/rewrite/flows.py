@@ -68,7 +68,6 @@ class Flows:
         for node in ast.walk(tree):
             self.parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
         self._of: dict[tuple[str, ast.Call], Group] = {}
-        self.unknown: list[tuple[str, ast.AST]] = []  # objects of unknown origin
         self._called = {
             value.node
             for call in evaluator.scopes.calls
@@ -113,10 +112,8 @@ class Flows:
 
     def _note(self, node: ast.expr, own: list[Instance]) -> None:
         by_kind: dict[str, Group] = {}
-        known = {item.of for item in own if item.creation}
         for element in own:
             if element.creation is None:
-                self.unknown += [] if element.of in known else [(element.of, node)]
                 continue
             group = self._of.setdefault(
                 (element.of, element.creation), Group(element.of, [element.creation])

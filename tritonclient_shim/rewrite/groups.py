@@ -14,7 +14,6 @@ from typing import Callable, Iterator, List, Tuple
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.sites import Site
-from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
@@ -135,6 +134,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, _Stays], dict[st
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
         return dict.fromkeys(CONTEXTS, _Stays(asking[0], _ERRORS)), {}
     known = {call for group in groups for call in (*group.creations, *group.calls)}
+    senders = [group for group in groups if group.kind == INFER]
     strays: dict[str, list[Site]] = {}
     for site in draft.sites:
         symbol = ENTRIES[site.id].symbol
@@ -142,7 +142,8 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, _Stays], dict[st
         is_method = owner != symbol and site.id in (*METHODS, *BY_HAND)
         if owner not in CONTEXTS or site.call in known or not (is_method or owner == symbol):
             continue
-        if is_method and _is_of_the_only(owner, site, draft):
+        if site.id == "TS055" and site.call and len(senders) == 1:  # a future is enough
+            senders[0].calls.append(site.call)
             continue
         strays.setdefault(owner, []).append(site)
     lost = {kind: _Stays(sites[0].whole, _UNKNOWN) for kind, sites in strays.items()}
@@ -163,19 +164,6 @@ def _unreadable_formats(draft: Draft) -> dict[str, _Stays]:
         except Refused as refused:
             return {INFER: _Stays(site.node, str(refused))}
     return {}
-
-
-def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
-    """Add a call to the only group of its class. True if that is possible."""
-    groups = [group for group in draft.flows.groups if group.kind == owner]
-    if site.call is None or not isinstance(site.call.func, ast.Attribute):
-        return False
-    if Symbol(owner) in draft.evaluator.of(site.call.func.value):
-        return False  # it is called on the class itself
-    if not draft.options.unsafe or len(groups) != 1 or len(groups[0].creations) != 1:
-        return False
-    groups[0].calls.append(site.call)
-    return True
 
 
 def _leave(unit: _Unit, stays: _Stays, draft: Draft) -> None:

@@ -10,7 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.migrate.scopes import last_name
+from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.values import REQUEST, Instance, Symbol, Value, element
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -36,9 +36,11 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     regions = has_regions(call, arguments, draft)
     if regions and carried.form is not Form.CLIENT:
         raise Refused("name the model at requests with tensors in shared memory")
+    if regions and draft.has("TS063"):
+        raise Refused("ask for classes in a file without shared memory")
     if carried.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
-    function = "infer_in_regions" if regions else infer_function(draft, arguments["outputs"])
+    function = "infer_in_regions" if regions else infer_function(draft)
 
     def carry_out() -> None:
         request(function, names, arguments, call, draft, carried)
@@ -53,17 +55,16 @@ def _request_arguments(
     arguments = call_arguments(names, call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    check_forms(arguments["outputs"], draft)
+    if draft.has("TS063") and not draft.options.unsafe:
+        raise Refused("unsafe: classes come with six decimals; --unsafe rewrites it", True)
     return arguments
 
 
-def infer_function(draft: Draft, outputs: ast.expr | None = None) -> str:
-    """Return the helper of a request: with classes, for all that v1 accepted, or plain."""
+def infer_function(draft: Draft) -> str:
+    """Return the helper of requests: with classes, for all that v1 accepted, or plain."""
     if not draft.options.unsafe:
-        return "infer_exactly"  # no output has classes: those are unsafe
-    forms = [draft.text(node) for node in getattr(outputs, "values", ())]
-    is_plain = isinstance(outputs, ast.Dict) and all(text.endswith(".RAW") for text in forms)
-    return "infer_classes" if draft.has("TS063") and not is_plain else "infer"
+        return "infer_exactly"
+    return "infer_classes" if draft.has("TS063") else "infer"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
@@ -73,25 +74,11 @@ def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft)
     return bool(ids & {"TS114", "TS115"}) or hidden and draft.has("TS081", "TS086")
 
 
-def check_forms(outputs: ast.expr, draft: Draft) -> None:
-    """Raise Refused for outputs that may be CLASS, if a use of CLASS stays."""
-    forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
-    if draft.has("TS063") and not draft.options.unsafe and not all(map(_is_form, forms)):
-        raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
-
-
 def _plain_outputs(arguments: Mapping[str, ast.expr], draft: Draft) -> None:
     """Ask for arrays, if the outputs are in a variable that keeps v1's forms for other contexts."""
     outputs = arguments["outputs"]
     if draft.contexts_stay and not isinstance(outputs, ast.Dict):
         draft.change(outputs, lambda old: f"dict.fromkeys({old}, 0)")
-
-
-def _is_form(node: ast.expr) -> bool:
-    """True if an output's format is literal, so that its own rule decides."""
-    if isinstance(node, ast.Tuple) and node.elts:
-        node = node.elts[0]
-    return isinstance(node, ast.Attribute) and node.attr in ("RAW", "CLASS")
 
 
 def request(
@@ -195,7 +182,7 @@ def _submit(
     if not carried.is_object:
         kept = _KEPT
     if carried.form is Form.CLIENT:
-        infer = infer_function(draft, arguments["outputs"])
+        infer = infer_function(draft)
         draft.need(infer)
         before = [draft.called(infer), context, carried.name()]
     after = _options(arguments, draft, carried)
@@ -231,11 +218,10 @@ def _make_pool(draft: Draft) -> None:
 def _sorting(draft: Draft) -> list[ast.Call]:
     """Return the calls that sort requests, or what has them as keys."""
     keyed = {
-        draft.text(parent.value)
-        for node, parent in draft.flows.parents.items()
-        if isinstance(parent, ast.Subscript)
-        and node is parent.slice
-        and any(map(_is_request, draft.evaluator.of(node)))
+        draft.text(node.value)
+        for node in ast.walk(draft.source.tree)
+        if isinstance(node, ast.Subscript)
+        and any(map(_is_request, draft.evaluator.of(index(node))))
     }
     calls = [
         call

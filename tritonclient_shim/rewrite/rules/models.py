@@ -53,16 +53,9 @@ class Carried:
         """True if the contexts become objects with their methods."""
         return self.form is Form.OBJECT
 
-    @property
-    def name_node(self) -> ast.expr:
-        """Return the expression for the model's name at the creation of the first context."""
-        return self._first["model_name"]
-
     def name(self) -> str:
         """Return the expression for the model's name."""
-        known, node = self.draft.constant(self.name_node), self.name_node
-        plain = known is ... or isinstance(node, (ast.Name, ast.Constant))
-        return self.draft.text(node) if plain else repr(known)
+        return self.draft.text(self._first["model_name"])
 
     def sequence(self) -> str:
         """Return the expression for the sequence of the requests; '' for none."""
@@ -88,12 +81,12 @@ class Carried:
     @property
     def starts(self) -> bool:
         """True if the program sends asynchronous requests."""
-        return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
+        return any(_name_of(call) in _STARTING for call in self.group.calls)
 
     @property
     def asks(self) -> bool:
         """True if the program reads data of the last request."""
-        return any(getattr(call.func, "attr", "") in _ASKING for call in self.group.calls)
+        return any(_name_of(call) in _ASKING for call in self.group.calls)
 
     @property
     def shared(self) -> bool:
@@ -103,14 +96,27 @@ class Carried:
     @property
     def is_visible(self) -> bool:
         """True if each use of the contexts can repeat their arguments."""
-        arguments = [context_arguments(call, "TS050", self.draft) for call in self.group.creations]
         parameters = ("model_name", "model_version", "correlation_id")
-        return all(_repeatable(name, self.group, self.draft, arguments) for name in parameters)
+        return all(map(self._is_repeatable, parameters))
+
+    def _is_repeatable(self, parameter: str) -> bool:
+        """True if an argument has one value for all contexts, and the same one at their uses."""
+        creations, draft = self.group.creations, self.draft
+        nodes = [context_arguments(call, "TS050", draft).get(parameter) for call in creations]
+        if len({node and draft.text(node) for node in nodes}) > 1:
+            return False
+        uses = [use for use in self.group.calls if _name_of(use) not in _WITHOUT_MODEL]
+        return all(
+            getattr(use.func, "value", None) is call or same_at(node, use, draft)
+            for node, call in zip(nodes, creations)
+            for use in uses
+            if node is not None
+        )
 
     @property
     def only_infers(self) -> bool:
         """True if the program only infers with the contexts, and closes them."""
-        names = {getattr(call.func, "attr", "") for call in self.group.calls}
+        names = set(map(_name_of, self.group.calls))
         plain = not self.group.taken and all(map(self._is_plain, self.group.creations))
         return names <= _INFERRING and plain
 
@@ -156,19 +162,5 @@ def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
     return arguments
 
 
-def _repeatable(name: str, group: Group, draft: Draft, arguments: list[_Arguments]) -> bool:
-    nodes = [context.get(name) for context in arguments]
-    texts = {node and draft.text(node) for node in nodes}
-    constants = [draft.constant(node) for node in nodes]
-    literal = all(isinstance(node, ast.Constant) or node is None for node in nodes)
-    if ... not in constants and len({repr(known) for known in constants}) == 1 and literal:
-        return True
-    if len(texts) != 1 or nodes[0] is None:
-        return False
-    uses = [call for call in group.calls if getattr(call.func, "attr", "") not in _WITHOUT_MODEL]
-    return all(
-        getattr(use.func, "value", None) is call or same_at(node, use, draft)
-        for node, call in zip(nodes, group.creations)
-        for use in uses
-        if node is not None
-    )
+def _name_of(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.scopes import index
 from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -29,7 +30,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if getattr(models, "attr", "") == "model_status" and isinstance(model, ast.Subscript):
         config = draft.flows.parents[model]
         if getattr(config, "attr", "") == "config":
-            return _of_chain(call, config, model.slice, draft)
+            return _of_chain(call, config, index(model), draft)
     group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
     if name is None or not same_at(name, call, draft):
