@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import io
-import tokenize
+import re
 from bisect import bisect_right
 from collections import defaultdict
-from typing import Any, Callable, Iterator, Mapping, Tuple
+from typing import Any, Callable, Mapping, Tuple
 
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
-_BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
+_BLANK = re.compile(r"(?:\s|#.*|\\\n)*")  # before an argument
+_CLOSING = re.compile(r"(?:\s*\))*")  # after it
 
 
 class Edits:
@@ -65,29 +66,14 @@ class Edits:
     def arguments(self, call: ast.Call) -> list[Span]:
         """Return where each argument of a call is, with its keyword and its parentheses."""
         values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        ends = [self.span(value)[1] for value in values]
-        spans: list[Span] = []
-        inside: list[Span] = []
-        depth = 0
-        first = self._text.index("(", self.span(call.func)[1]) + 1
-        for text, start, end in self._tokens(first, self.span(call)[1] - 1):
-            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-            is_comma = depth == 1 and text == "," and len(spans) < len(ends)
-            if not depth or is_comma and start >= ends[len(spans)]:
-                spans += [(inside[0][0], inside[-1][1])] if inside else []
-                inside = []
-            elif depth > 1 or text != "(":
-                inside.append((start, end))
+        limits = [*(self.span(value)[0] for value in values[1:]), self.span(call)[1] - 1]
+        at = self._text.index("(", self.span(call.func)[1]) + 1
+        spans = []
+        for value, limit in zip(values, limits):
+            start, end = _end(_BLANK, self._text, at), self.span(value)[1]
+            spans.append((start, _end(_CLOSING, self._text[:limit], end)))
+            at = self._text.find(",", end, limit) + 1
         return spans
-
-    def _tokens(self, first: int, last: int) -> Iterator[tuple[str, int, int]]:
-        """Yield each token in a part of the text and of brackets around it, and where it is."""
-        part = f"({self._text[first:last]})"
-        starts = _starts(part, first - 1)
-        for token in tokenize.generate_tokens(io.StringIO(part, newline="").readline):
-            if token.type not in _BLANK:
-                start, end = (starts[row - 1] + column for row, column in (token.start, token.end))
-                yield token.string, start, end
 
     def span(self, node: Any) -> Span:
         """Return where a node is in the text."""
@@ -202,6 +188,12 @@ def _starts(text: str, first: int) -> list[int]:
     for line in io.StringIO(text, newline=""):
         starts.append(starts[-1] + len(line))
     return starts
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return where a part of a text that a pattern matches ends."""
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def _indentation(line: str) -> str:
