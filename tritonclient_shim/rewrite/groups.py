@@ -179,17 +179,16 @@ def _leave(unit: _Unit, stays: _Stays, draft: Draft) -> None:
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
-    """Return plans for formats, flags and protocols outside of the calls of contexts.
+    """Return plans for formats, flags and protocols.
 
-    What contexts that stay may need stays. Flags have equal numbers in v1 and v2.
+    Outside of calls, what contexts that stay may need stays. Flags have equal numbers.
     """
-    planned = {id(node) for node, _ in plans}
     inside = {id(part) for node, _ in plans for part in ast.walk(node)}
     rules = {**FORMATS, **PROTOCOLS}
     constants: Plans = []
     for site in draft.sites:
         node = site.whole
-        if site.id not in rules or id(node) in planned or draft.outcome(site):
+        if site.id not in rules or draft.outcome(site):
             continue
         stays = is_partial if site.id in PROTOCOLS else draft.contexts_stay and site.id in _FORMS
         if stays and id(node) not in inside:
@@ -252,18 +251,11 @@ class _Planner:
                     None if isinstance(outputs, ast.Dict) else call
                 )
             yield call, self._at(call, METHODS[known], draft, model)
-            yield from self._formats(call)
         elif name in _NEUTRAL:
             yield call, self._at(call, close, draft, model)
         else:
             reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
             raise _Stays(call, reasons[0] if reasons else f"no client has a method {name}")
-
-    def _formats(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
-        inside = {id(node) for node in ast.walk(call)}
-        for site in self._draft.sites:
-            if site.id in FORMATS and id(site.node) in inside:
-                yield site.node, self._at(site.node, FORMATS[site.id], self._draft)
 
     def _stray(self, node: ast.AST, site: Site) -> Plan:
         """Return the plan for a use that belongs to no group."""
