@@ -142,7 +142,6 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/streams.py",
-            SHIM + "stub/streams.py",
             SHIM + "stub/calls.py",
             SHIM + "gateway/",
             SHIM + "backends/",
@@ -160,7 +159,6 @@ EFFECTS = (
             SHIM + "backends/in_process/server.py",
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
-            SHIM + "stub/streams.py",
             SHIM + "gateway/",  # it does not fork
         ),
         "lock = threading.Lock()",
@@ -174,6 +172,7 @@ EFFECTS = (
             SHIM + "backends/in_process/server.py",  # any exception of a model is an error reply
             SHIM + "session/in_flight.py",
             SHIM + "stub/calls.py",  # any exception is the outcome of a future
+            SHIM + "stub/streams.py",  # any exception of a user's iterator ends the stream
             SHIM + "cli/migrate.py",  # reports a file if a rule fails, and continues
             # a client waits for v1's reply after any exception
             SHIM + "gateway/http/service.py",

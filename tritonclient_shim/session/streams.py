@@ -39,7 +39,7 @@ _LOST = (
     "and so the state of the sequence there, is unknown. Start it again: send its first request "
     "with FLAG_SEQUENCE_START"
 )
-_NOT_OURS = (
+NOT_OURS = (
     "GRPC client failed: 13: The stream was ended because of an answer for request id '{}', which "
     "is not outstanding on it: a server answers each request once, under its own id. Nobody can "
     "tell whose answer it is; check which server or proxy listens at this address"
@@ -154,7 +154,7 @@ class RequestStream:
         if done is None and not wire_id:
             done = self._outstanding.pop(next(iter(list(self._outstanding)), ""), None)
         if done is None:
-            raise TransportError(_NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
+            raise TransportError(NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
         done(outcome)
 
     def _end(self, error: BackendError | None) -> None:

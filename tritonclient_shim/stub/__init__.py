@@ -11,33 +11,21 @@ pools of their own, and even messages of another type, such as ``Profile(ModelCo
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable
 
 import grpc
-from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim import notice
-from tritonclient_shim.core.errors import BackendError, TransportError
-from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.service import ControlService, InferService
 from tritonclient_shim.session.inference import Answer, Inference, Refused
-from tritonclient_shim.stub.calls import (
-    CallFuture,
-    Calls,
-    FinishedCall,
-    LocalRpcError,
-    StreamCall,
-    UsersChannel,
-    answered,
-)
+from tritonclient_shim.stub.calls import CallFuture, Calls, UsersChannel, parsed, serialized
+from tritonclient_shim.stub.streams import StreamCall
 
 __all__ = ["GRPCServiceStub"]
 
 _ALL_RPCS = {**RPCS, **RETIRED_RPCS}
-
-_NOT_SENT = "Exception serializing request!"  # gRPC's own text
-_NOT_READ = "Unable to parse request"  # the text of a server in C++, as v1's was
 
 
 class GRPCServiceStub:
@@ -113,26 +101,25 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         response, _ = self.with_call(request, *options, **named_options)
         return response
 
-    def with_call(
-        self, request: Any, *options: Any, **named_options: Any
-    ) -> tuple[Any, FinishedCall]:
+    def with_call(self, request: Any, *options: Any, **named_options: Any) -> tuple[Any, Any]:
         """Return the response, and gRPC's view of the call."""
         notice.used(self._notice_id)
         calls = self._channel.calls(*options, **named_options)
         message = request
         if type(request) is not self._request_class:
-            message = _parsed(self._request_class, _serialized(self._request_class, request))
-        response = answered(lambda: self._answer(calls, message))
-        return response, FinishedCall(calls)
+            message = parsed(self._request_class, serialized(self._request_class, request))
+        call = CallFuture(calls)
+        call.run(lambda: self._answer(calls, message))
+        return call.result(), call
 
     def future(self, request: Any, *options: Any, **named_options: Any) -> CallFuture:
         """Copy the request, and start the call. Raise RpcError, as gRPC, for other objects."""
         notice.used(self._notice_id)
-        content = _serialized(self._request_class, request)
+        content = serialized(self._request_class, request)
         calls = self._channel.calls(*options, **named_options)
         future = CallFuture(calls)
         try:
-            message = _parsed(self._request_class, content)
+            message = parsed(self._request_class, content)
         except grpc.RpcError as error:  # a server's answer to such bytes
             future.fail(error)
         else:
@@ -193,46 +180,4 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
         """Start the stream; iterate over the result for the responses. See :class:`UnaryRpc`."""
         notice.used("TS074")
         calls = self._channel.calls(*options, **named_options)
-        return StreamCall(calls, _copies(request_iterator))
-
-
-def _serialized(message_class: Any, request: Any) -> bytes:
-    """Return the bytes of a message of any type.
-
-    Raise RpcError for an object that is no message, or that lacks a required field.
-    """
-    try:
-        return bytes(message_class.SerializeToString(request))
-    except (AttributeError, TypeError, ValueError, EncodeError) as error:
-        reason: Exception = error
-        if not hasattr(request, "DESCRIPTOR"):
-            wanted, kind = message_class.DESCRIPTOR.name, type(request).__name__
-            reason = TypeError(
-                f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
-            )
-        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_SENT) from reason
-
-
-def _parsed(message_class: Any, content: bytes) -> Any:
-    """Parse a request. Raise RpcError if the bytes are no message of the class."""
-    try:
-        return message_class.FromString(content)
-    except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
-        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_READ) from error
-
-
-def _copies(requests: Iterable[Any]) -> Iterator[Any]:
-    """Yield copies of the requests of a stream, as they arrive; the user may change the originals.
-
-    Raise TransportError, which ends the stream, for an object that is no request.
-    """
-    for request in requests:
-        try:
-            copy = _parsed(pb.InferRequest, _serialized(pb.InferRequest, request))
-        except LocalRpcError as error:
-            number, text = error.code().value[0], error.details()
-            backend_error = TransportError(
-                f"GRPC client failed: {number}: {text}", str(error.code())
-            )
-            raise backend_error from error
-        yield copy
+        return StreamCall(calls, request_iterator)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from concurrent import futures
 from functools import partial
-from typing import Any, Callable, Iterable, Iterator, MutableMapping, TypeVar
+from typing import Any, Callable, MutableMapping
 from weakref import WeakKeyDictionary
 
 import grpc
+from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends.grpc.users_channel import (
@@ -29,10 +29,9 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.service import ControlService, InferService
 from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.stub.streams import OrderedStream
 
-T = TypeVar("T")
-
+_NOT_SENT = "Exception serializing request!"  # gRPC's own text
+_NOT_READ = "Unable to parse request"  # the text of a server in C++, as v1's was
 _CANCELLED = "Locally cancelled by application!"
 
 #: Threads of calls in progress that have to wait for the server.
@@ -109,11 +108,13 @@ class UsersChannel:
 # ------------------------------------------------------------------------- errors and results
 
 
-class _EndedCall(grpc.Call):
-    """A call that has ended."""
+class LocalRpcError(grpc.RpcError, grpc.Call):
+    """An RpcError for an error in this process, outside gRPC, and the call that it has ended."""
 
-    _code: Any = grpc.StatusCode.OK
-    _details = ""
+    def __init__(self, code: Any, details: str) -> None:
+        super().__init__(f"{code}: {details}")
+        self._code = code
+        self._details = details
 
     def code(self) -> Any:
         return self._code
@@ -140,22 +141,29 @@ class _EndedCall(grpc.Call):
         return False
 
 
-class LocalRpcError(grpc.RpcError, _EndedCall):
-    """An RpcError for an error in this process, outside gRPC."""
+def serialized(message_class: Any, request: Any) -> bytes:
+    """Return the bytes of a message of any type.
 
-    def __init__(self, code: Any, details: str) -> None:
-        super().__init__(f"{code}: {details}")
-        self._code = code
-        self._details = details
-
-
-def answered(ask: Callable[[], T]) -> T:
-    """Return the result of ``ask``. Raise RpcError if the server did not answer."""
+    Raise RpcError for an object that is no message, or that lacks a required field.
+    """
     try:
-        return ask()
-    except InferenceServerException as error:
-        failure = rpc_error(error)
-    raise failure
+        return bytes(message_class.SerializeToString(request))
+    except (AttributeError, TypeError, ValueError, EncodeError) as error:
+        reason: Exception = error
+        if not hasattr(request, "DESCRIPTOR"):
+            wanted, kind = message_class.DESCRIPTOR.name, type(request).__name__
+            reason = TypeError(
+                f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
+            )
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_SENT) from reason
+
+
+def parsed(message_class: Any, content: bytes) -> Any:
+    """Parse a request. Raise RpcError if the bytes are no message of the class."""
+    try:
+        return message_class.FromString(content)
+    except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_READ) from error
 
 
 def rpc_error(error: BaseException) -> BaseException:
@@ -178,46 +186,14 @@ def rpc_error(error: BaseException) -> BaseException:
     return LocalRpcError(too_large, str(backend_error))
 
 
-class _UsersCall(grpc.Call):
-    """gRPC's view of a call of v1's. Such a call ends with status OK even if it was refused."""
+class CallFuture(grpc.Future, grpc.Call):
+    """A call of v1's, as generated stubs return it: in progress, or behind a response.
+
+    A call that v1's server refused ends with status OK.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-
-    def initial_metadata(self) -> Any:
-        """Return the metadata of the latest call to the v2 server."""
-        return getattr(self._calls.last(), "initial_metadata", tuple)()
-
-    def trailing_metadata(self) -> Any:
-        """Return the metadata of the latest call to the v2 server."""
-        return getattr(self._calls.last(), "trailing_metadata", tuple)()
-
-    def code(self) -> Any:
-        """Wait for the end of the call, and return its status code."""
-        return self._status()[0]
-
-    def details(self) -> str:
-        """Wait for the end of the call, and return the text of its status."""
-        return self._status()[1]
-
-    def _status(self) -> tuple[Any, str]:
-        return grpc.StatusCode.OK, ""
-
-    def time_remaining(self) -> float | None:
-        """Return the seconds until the call's time limit; None if it has none."""
-        deadline = self._calls.options.deadline
-        return None if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-class FinishedCall(_UsersCall, _EndedCall):
-    """The call behind a response that has been received."""
-
-
-class CallFuture(_UsersCall, grpc.Future):
-    """A call in progress: a ``grpc.Future`` and a ``grpc.Call``, as generated stubs return."""
-
-    def __init__(self, calls: Calls) -> None:
-        super().__init__(calls)
         self._outcome: futures.Future[Any] = futures.Future()
 
     # ---------------------------------------------------------- for the code that ends the call
@@ -298,12 +274,37 @@ class CallFuture(_UsersCall, grpc.Future):
 
     # ----------------------------------------------------------------------------- grpc.Call
 
+    def initial_metadata(self) -> Any:
+        """Return the metadata of the latest call to the v2 server."""
+        return getattr(self._calls.last(), "initial_metadata", tuple)()
+
+    def trailing_metadata(self) -> Any:
+        """Return the metadata of the latest call to the v2 server."""
+        return getattr(self._calls.last(), "trailing_metadata", tuple)()
+
+    def code(self) -> Any:
+        """Wait for the end of the call, and return its status code."""
+        return self._status()[0]
+
+    def details(self) -> str:
+        """Wait for the end of the call, and return the text of its status."""
+        return self._status()[1]
+
     def _status(self) -> tuple[Any, str]:
         try:
             error = self.exception()
         except grpc.FutureCancelledError:
             return grpc.StatusCode.CANCELLED, _CANCELLED
-        return _status_of(error)
+        if error is None:
+            return grpc.StatusCode.OK, ""
+        if hasattr(error, "code"):
+            return error.code(), error.details()
+        return grpc.StatusCode.UNKNOWN, str(error)
+
+    def time_remaining(self) -> float | None:
+        """Return the seconds until the call's time limit; None if it has none."""
+        deadline = self._calls.options.deadline
+        return None if deadline is None else max(0.0, deadline - time.monotonic())
 
     def is_active(self) -> bool:
         return not self._outcome.done()
@@ -314,57 +315,6 @@ class CallFuture(_UsersCall, grpc.Future):
             return False
         self._outcome.add_done_callback(lambda _outcome: _logged(callback))
         return True
-
-
-class StreamCall(_UsersCall, Iterator[Any]):
-    """An iterator over the responses of a stream, and gRPC's view of the stream.
-
-    The stream is cancelled when nobody refers to this object any more.
-    """
-
-    def __init__(self, calls: Calls, requests: Iterable[Any]) -> None:
-        super().__init__(calls)
-        self._stream = OrderedStream(calls.infer)
-        self._stream.start(requests)
-
-    def __iter__(self) -> StreamCall:
-        return self
-
-    def __next__(self) -> Any:
-        """Return the next response; raise RpcError if the stream broke."""
-        return answered(self._stream.take)
-
-    next = __next__  # gRPC's own object has this method
-
-    def cancel(self) -> bool:
-        """Cancel the stream at once. Return False if it has ended."""
-        active = self.is_active()
-        self._stream.cancel()
-        return active
-
-    def _status(self) -> tuple[Any, str]:
-        error = self._stream.wait()
-        return _status_of(None if error is None else rpc_error(error))
-
-    def is_active(self) -> bool:
-        return not self._stream.ended
-
-    def done(self) -> bool:
-        return self._stream.ended
-
-    running = is_active
-
-    def cancelled(self) -> bool:
-        return self.done() and self.code() is grpc.StatusCode.CANCELLED
-
-    def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call ``callback()`` when the stream ends. Return False at once if it has ended."""
-        return self.is_active() and bool(self._calls.last().add_callback(callback))
-
-    def __del__(self) -> None:
-        # At the interpreter's end the stream's threads stop wherever they are, with their locks.
-        if hasattr(self, "_stream") and not sys.is_finalizing():
-            self._stream.cancel()
 
 
 def _logged(callback: Callable[[], None]) -> None:
@@ -378,14 +328,6 @@ def _logged(callback: Callable[[], None]) -> None:
         raise
     except BaseException as error:
         raise RuntimeError(f"a callback raised {type(error).__name__}") from error
-
-
-def _status_of(error: Any) -> tuple[Any, str]:
-    if error is None:
-        return grpc.StatusCode.OK, ""
-    if hasattr(error, "code"):
-        return error.code(), error.details()
-    return grpc.StatusCode.UNKNOWN, str(error)
 
 
 def _raise(error: BaseException) -> None:

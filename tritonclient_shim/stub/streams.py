@@ -1,175 +1,171 @@
 """``StreamInfer``: responses in the order of the requests, over one stream to the v2 server.
 
-Three threads work together. The pump takes requests from their iterator, which may block for any
-time. The stream's reader brings the answers. The consumer waits for its next response.
+It is a stream of gRPC's on the user's channel. gRPC takes the requests from their iterator on a
+thread of its own, and the consumer reads the replies, as with a generated stub.
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
-from collections import deque
-from functools import partial
-from typing import Iterable, cast
+import sys
+from queue import SimpleQueue
+from typing import Any, Iterable, Iterator, NamedTuple
 
-from tritonclient_shim.backends.base import Outcome, StreamingBackend
-from tritonclient_shim.core.errors import BackendError, InvalidRequest, ServerError, TransportError
+from tritonclient_shim.backends.grpc.framing import (
+    ShmUse,
+    decode_stream_reply,
+    encode_request,
+    shm_use,
+)
+from tritonclient_shim.core.errors import (
+    BackendError,
+    InferenceServerException,
+    ServerError,
+    TransportError,
+)
+from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import InferService, stream_refusal
 from tritonclient_shim.session.inference import Answer, Refused, Sendable
-from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
-
-#: Bytes of requests whose responses the consumer has not taken. More requests wait for room.
-MAX_UNREAD = 64 * 1024 * 1024
-
-#: Bytes that a request takes in this process beside its content, at most.
-OVERHEAD = 4096
-
-CANCELLED = TransportError(
-    "GRPC client failed: 1: Locally cancelled by application!", "StatusCode.CANCELLED"
-)
-ITERATOR_FAILED = TransportError(
-    "GRPC client failed: 2: Exception iterating requests!", "StatusCode.UNKNOWN"
-)
+from tritonclient_shim.session.streams import NOT_OURS
+from tritonclient_shim.stub.calls import Calls, LocalRpcError, parsed, rpc_error, serialized
 
 
-class _Entry:
-    """A request's place in the order and, later, its answer."""
+class _Sent(NamedTuple):
+    """A request on the stream, without its inputs; ``id`` is its id there."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.answer: Answer | None = None
+    id: str
+    sendable: Sendable
+    use: ShmUse
 
 
-class OrderedStream:
-    """The requests and responses of a stream. Its threads do not refer to the consumer's object.
+class _Requests(Iterator[bytes]):
+    """The v2 messages of a stream's requests, which gRPC takes on its thread.
 
-    Responses come strictly in the order of the requests, refusals among them.
+    Each request is copied when its iterator yields it; users may change it then.
     """
 
-    def __init__(self, service: InferService) -> None:
+    def __init__(self, service: InferService, requests: Iterable[Any]) -> None:
         self._service = service
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self._entries: deque[_Entry] = deque()  # in order of the requests
-        self._unread = 0
+        self._requests = itertools.chain.from_iterable([requests])  # iterated on gRPC's thread
         self._next_id = itertools.count(1).__next__
-        self._error: BackendError | None = None
-        self._stream: RequestStream | None = None
-        self.ended = False  # responses may still wait to be taken
+        #: What each request has come to, in their order; None at the end.
+        self.pending: SimpleQueue[Refused | _Sent | None] = SimpleQueue()
+        #: What ended the stream, if gRPC does not know it.
+        self.failure: BaseException | None = None
+
+    def __next__(self) -> bytes:
         try:
-            backend = cast(StreamingBackend, service.session.backend)
-            self._stream = RequestStream(backend, Sequences(), lambda _, error: self._end(error))
-        except BackendError as error:
-            self._end(error)
-
-    def start(self, requests: Iterable[pb.InferRequest]) -> None:
-        """Send the requests on a thread, as they come, if the stream could be opened."""
-        if self._stream is not None:
-            pump, name = partial(self._pump, self._stream, requests), "v1-stream-requests"
-            threading.Thread(target=pump, name=name, daemon=True).start()
-
-    # ------------------------------------------------------------------- the pump's thread
-
-    def _pump(self, stream: RequestStream, requests: Iterable[pb.InferRequest]) -> None:
-        """Send all requests, and half-close.
-
-        The iterator raises BackendError for an object that is no request, which ends the stream.
-        """
-        try:
-            for request in requests:
-                if not self._send(stream, request):
-                    return
-        except BackendError as error:
-            self._drop(stream, error)
-        except BaseException:  # of the iterator; Python reports it as for any thread
-            self._drop(stream, ITERATOR_FAILED)
+            while True:
+                message = self._message(next(self._requests))
+                if message is not None:
+                    return message
+        except (BackendError, LocalRpcError) as error:
+            self.end(rpc_error(error))
+            raise StopIteration from error
+        except Exception:  # gRPC ends the call, also after the last request
+            self.end()
             raise
-        else:
-            stream.close()
+        except BaseException as error:  # gRPC's thread would end, and the call would not
+            self.end()
+            raise RuntimeError(f"an iterator raised {type(error).__name__}") from error
 
-    def _send(self, stream: RequestStream, request: pb.InferRequest) -> bool:
-        """Send a request. Return False if the stream has ended."""
-        inference = self._service.inference(request)
-        entry = _Entry(OVERHEAD + request.ByteSize())
-        if not self._enter(entry):
-            return False
+    def _message(self, request: Any) -> bytes | None:
+        """Return the message of a request; None if the request is refused."""
+        copy = parsed(pb.InferRequest, serialized(pb.InferRequest, request))
+        inference = self._service.inference(copy)
         try:
             sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
-            stream.send(sendable.call, partial(self._answered, entry, sendable))
         except ServerError as error:
-            self._settle(entry, Refused(inference, error))
-        except SequenceLost as lost:
-            refusal = InvalidRequest(lost.message)
-            self._settle(entry, Refused(inference, refusal))
+            self.pending.put(Refused(inference, error))
+            return None
+        call = sendable.call
+        message = encode_request(call)
+        self.pending.put(_Sent(call.request_id, sendable.without_inputs(), shm_use(call)))
+        return message
+
+    def end(self, failure: BaseException | None = None) -> None:
+        """Let the consumer see the end of the stream."""
+        self.failure = self.failure or failure
+        self.pending.put(None)
+
+
+class StreamCall(Iterator[Any]):
+    """An iterator over the responses of a stream, with the attributes of gRPC's own object.
+
+    The stream is cancelled when nobody refers to this object any more.
+    """
+
+    def __init__(self, calls: Calls, requests: Iterable[Any]) -> None:
+        self._service = calls.infer
+        self._requests = _Requests(calls.infer, requests)
+        self._due: Refused | _Sent | None = None  # the request whose response is next
+        self._call = calls.backend.bound.stream(self._requests, ())
+        # An interceptor's own iterator has no such method.
+        if not getattr(self._call, "add_callback", bool)(self._requests.end):
+            self._requests.end()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def __next__(self) -> Any:
+        """Return the next response; raise RpcError if the stream broke."""
+        due = self._due = self._due or self._requests.pending.get()
+        if due is None:
+            self._requests.pending.put(None)  # it stays the end
+            self._raise_failure()
+            for _ in self._call:  # raises what ended the stream
+                pass
+            raise StopIteration
+        answer = due if isinstance(due, Refused) else self._read(next(self._call), due)
+        self._due = None
+        try:
+            return self._service.response(answer)
+        except InferenceServerException as error:
+            failure = rpc_error(error)
+        raise failure
+
+    next = __next__  # gRPC's own object has this method
+
+    def _read(self, message: bytes, due: _Sent) -> Answer:
+        """Return the answer in a message. It ends the stream if it is not the one that is due."""
+        try:
+            wire_id, outcome = read(decode_stream_reply, message, lambda _: due.use)
+            if wire_id not in ("", due.id):
+                raise TransportError(NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
         except BackendError as error:
-            self._drop(stream, error)
-        return True
-
-    def _enter(self, entry: _Entry) -> bool:
-        """Append a request when there is room. Return False if the stream has ended."""
-        with self._lock:
-            self._changed.wait_for(
-                lambda: self.ended or not self._unread or self._unread + entry.size <= MAX_UNREAD
-            )
-            if not self.ended:
-                self._unread += entry.size
-                self._entries.append(entry)
-            return not self.ended
-
-    # ----------------------------------------------------------------- the reader's thread
-
-    def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
+            self._requests.end(rpc_error(error))
+            self._raise_failure()
         if isinstance(outcome, ServerError):
             outcome = stream_refusal(outcome)
-        self._settle(entry, sendable.answered(outcome))
+        return due.sendable.answered(outcome)
 
-    def _settle(self, entry: _Entry, answer: Answer) -> None:
-        with self._lock:
-            entry.answer = answer
-            self._changed.notify_all()
+    def _raise_failure(self) -> None:
+        failure = self._requests.failure
+        if failure is not None:
+            self.cancel()
+            raise failure
 
-    def _end(self, error: BackendError | None) -> None:
-        with self._lock:
-            if not self.ended:
-                self.ended, self._error = True, error
-                self._changed.notify_all()
+    def code(self) -> Any:
+        """Wait for the end of the stream, and return its status code."""
+        return self._ended("code")
 
-    def _drop(self, stream: RequestStream, error: BackendError) -> None:
-        self._end(error)
-        stream.cancel()
+    def details(self) -> str:
+        """Wait for the end of the stream, and return the text of its status."""
+        return str(self._ended("details"))
 
-    # --------------------------------------------------------------- the consumer's thread
+    def _ended(self, name: str) -> Any:
+        outcome = getattr(self._call, name)()
+        failure = self._requests.failure
+        return outcome if failure is None else getattr(failure, name)()
 
-    def take(self) -> pb.InferResponse:
-        """Return the next response. Raise StopIteration at the end.
+    def cancel(self) -> bool:
+        """Cancel the stream at once. Return False if it has ended."""
+        active = getattr(self._call, "is_active", bool)()
+        getattr(self._call, "cancel", bool)()
+        return bool(active)
 
-        Raise InferenceServerException of the client family if the stream broke.
-        """
-        with self._lock:
-            self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
-            answer = self._next_answer()
-            if answer is None:
-                raise self._ending() from self._error
-            self._unread -= self._entries.popleft().size
-            self._changed.notify_all()
-        return self._service.response(answer)
-
-    def _next_answer(self) -> Answer | None:
-        return self._entries[0].answer if self._entries else None
-
-    def _ending(self) -> Exception:
-        if self._error is None:
-            return StopIteration()
-        return self._service.session.to_v1_error(self._error)
-
-    def wait(self) -> BackendError | None:
-        """Wait for the end of the stream. Return its error, None for a regular end."""
-        with self._lock:
-            self._changed.wait_for(lambda: self.ended)
-            return self._error
-
-    def cancel(self) -> None:
-        """Drop the stream at once, unless it has ended: requests without an answer are lost."""
-        if self._stream is not None and not self.ended:
-            self._drop(self._stream, CANCELLED)
+    def __del__(self) -> None:
+        # gRPC's thread refers to gRPC's object.
+        if "_call" in vars(self) and not sys.is_finalizing():
+            self.cancel()
