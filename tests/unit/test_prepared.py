@@ -134,8 +134,8 @@ def prepared_by(arguments: RunArguments) -> Any:
 
 def bind(known: Any, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
     """Return the same by a prepared request; None if the request cannot be bound."""
-    call = known.bind(profile, arguments, 0, lambda: 7)
-    return call and (known.options, known.request(call), call, known.shapes)
+    bound = known.bind(profile, arguments, 0, lambda: 7)
+    return bound and (known.options, *bound, known.shapes)
 
 
 def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:

@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, Callable, NamedTuple, cast
 
-from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.daemon_executor import within
@@ -34,7 +34,7 @@ from tritonclient_shim.session.inference import (
     Sendable,
 )
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest, Reading
+from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.handle_table import lookup
@@ -109,6 +109,7 @@ class InferSession(ServerSession):
         self._requests = InFlight()
         self._stream: ContextStream | None = None
         self._send: Send
+        self._start: Callable[[InferCall, Done], None]
         #: The id of a request of ``run``: streams number all requests, other contexts none.
         self._run_id: NextId = int  # 0
         self._prepared: PreparedRequest | None = None
@@ -122,10 +123,10 @@ class InferSession(ServerSession):
         """Open the stream, then read the model's configuration, as v1's constructor did."""
         request_id = next_request_id()
         with self.guard(request_id, _NO_STATUS):
-            self._send = self.backend.infer
+            self._send, self._start = self.backend.infer, self.backend.infer_async
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
-                self._send = self._stream.infer
+                self._send, self._start = self._stream.infer, self._stream.send
                 self._run_id = self._requests.next_id
             self._find_model(request_id)
             self._model.check_context(
@@ -162,54 +163,34 @@ class InferSession(ServerSession):
 
     def run(self, arguments: RunArguments) -> Completed:
         """Run one inference and return it completed. Raises InferenceServerException."""
-        started = perf_counter_ns()
-        known, call = self._bind(arguments, self._run_id)
-        if known is None or call is None:
-            sendable = self._prepare(arguments, self._run_id, started)
-            return self._read(sendable.send(self._send), perf_counter_ns())
-        request_id, sent = next_request_id(), perf_counter_ns()
+        sendable = self._sendable(arguments, self._run_id)
+        if isinstance(sendable, Refused):
+            return self._read(sendable, perf_counter_ns())
         try:
-            outcome: Outcome = self._send(call)
+            outcome: Outcome = self._send(sendable.call)
         except BackendError as error:
             outcome = error
-        received = perf_counter_ns()
-        reading = known.read(outcome)
-        if reading is None:
-            bound = self._bound(known, call, request_id, started, sent)
-            return self._read(bound.answered(outcome), received)
-        self.stat.add(started, sent, received)
-        return Completed(request_id, known.options, *reading)
+        return self._read(Answered(sendable, outcome), perf_counter_ns())
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
-        started = perf_counter_ns()
-        next_id = self._requests.next_id
-        known, call = self._bind(arguments, next_id)
-        if known is None or call is None:
-            sendable = self._prepare(arguments, next_id, started)
-        else:
-            sendable = self._bound(known, call, next_request_id(), started, perf_counter_ns())
+        sendable = self._sendable(arguments, self._requests.next_id)
         client_id = sendable.inference.client_id
         if isinstance(sendable, Refused):  # by v1's server: the fetch raises that
             self._requests.add(sendable.inference, callback)
             self._requests.complete(sendable)
             return client_id
         sent = sendable.without_inputs()
-        done = partial(self._completed, sent)
         self._requests.add(sent.inference, callback)
         try:
-            if self._stream is not None:
-                self._stream.send(sendable.call, done)
-            else:
-                self.backend.infer_async(sendable.call, done)
-        except BackendError as error:
+            self._start(sendable.call, partial(self._completed, sent))
+        except BaseException as error:
             self._requests.forget(client_id)
-            raise sendable.inference.error(error) from shown_cause(error)
-        except BaseException:  # whatever it is, nothing was sent
-            self._requests.forget(client_id)
-            raise
+            if isinstance(error, BackendError):
+                raise sendable.inference.error(error) from shown_cause(error)
+            raise  # such as a plugin's own: nothing was sent
         return client_id
 
     def fetch(self, client_id: int, wait: bool | None) -> Completed | None:
@@ -217,10 +198,7 @@ class InferSession(ServerSession):
         answer = self._requests.take(client_id, wait)
         if answer is None:
             return None
-        received, reading = perf_counter_ns(), None
-        if isinstance(answer, Answered) and answer.sent.prepared is not None:
-            reading = answer.sent.prepared.read(answer.outcome)
-        return self._read(answer, received, reading, client_id)
+        return self._read(answer, perf_counter_ns(), client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -241,51 +219,27 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------- from the arguments
 
-    def _bind(
-        self, arguments: RunArguments, next_id: NextId
-    ) -> tuple[PreparedRequest | None, InferCall | None]:
-        """Return the prepared request, and the call if the arguments can be bound to it."""
-        known, profile = self._prepared, self._model.profile
-        if known is None or profile is None:
-            return None, None
-        call = known.bind(profile, arguments, self.correlation_id, next_id)
-        if call is not None:
-            self.correlation_id = call.sequence_id
-            self._shapes.update(known.shapes)
-        return known, call
-
-    def _bound(
-        self, known: PreparedRequest, call: InferCall, request_id: int, started: int, sent: int
-    ) -> Sendable:
-        """Return a bound request as the long way does."""
-        v1_request = known.request(call)
-        inference = self._inference(v1_request, known.options, request_id, started, sent)
-        return Sendable(inference, known.profile, v1_request, call, known)
-
-    def _inference(
-        self, v1_request: V1Request, options: Options, request_id: int, started: int, sent: int
-    ) -> Inference:
-        return Inference(
-            self, self._model, self.model_version, request_id, v1_request.id,
-            lambda _: v1_request, (), options, started, sent,
-        )  # fmt: skip
-
-    def _prepare(
-        self, arguments: RunArguments, next_id: NextId, started: int
-    ) -> Sendable | Refused:
+    def _sendable(self, arguments: RunArguments, next_id: NextId) -> Sendable | Refused:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
         InferenceServerException for what v1's client refused; Refused for what its server refused.
         """
-        profile = self._model.profile
-        if profile is None:  # the model was not loaded when it was last asked for
-            with self.guard(next_request_id(), _NO_STATUS):
-                profile = self._model.read(self.backend)
-        options, v1_request = self._checked(profile, arguments, next_id)
-        inference = self._inference(
-            v1_request, options, next_request_id(), started, perf_counter_ns()
-        )
+        started, known = perf_counter_ns(), self._prepared
+        profile = self._model.profile or self._loaded()
+        bound = known and known.bind(profile, arguments, self.correlation_id, next_id)
+        if known and bound:
+            options, (v1_request, call) = known.options, bound
+            self.correlation_id = v1_request.correlation_id
+            self._shapes.update(known.shapes)
+        else:
+            options, v1_request = self._checked(profile, arguments, next_id)
+        inference = Inference(
+            self, self._model, self.model_version, next_request_id(), v1_request.id,
+            lambda _: v1_request, (), options, started, perf_counter_ns(),
+        )  # fmt: skip
+        if bound:
+            return Sendable(inference, profile, v1_request, call, known)
         try:
             sendable = inference.prepare()
         except BackendError as error:
@@ -295,6 +249,11 @@ class InferSession(ServerSession):
                 profile, options, arguments, sendable.request, sendable.call
             )
         return sendable
+
+    def _loaded(self) -> ModelProfile:
+        """Ask for a model that was not loaded when it was last asked for."""
+        with self.guard(next_request_id(), _NO_STATUS):
+            return self._model.read(self.backend)
 
     def _checked(
         self, profile: ModelProfile, arguments: RunArguments, next_id: NextId
@@ -346,20 +305,21 @@ class InferSession(ServerSession):
                 self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
         self._requests.complete(answer)
 
-    def _read(
-        self, answer: Answer, received: int, reading: Reading | None = None, client_id: int = 0
-    ) -> Completed:
+    def _read(self, answer: Answer, received: int, client_id: int = 0) -> Completed:
         """Return an answered request completed and counted.
 
-        ``reading`` is what a prepared request has read of the answer. ``client_id`` is that of an
-        asynchronous request, which may have been counted on completion.
+        ``client_id`` is that of an asynchronous request, which may have been counted on completion.
         """
-        inference, rules = answer.inference, self.endpoint.rules
-        counts = not (client_id and rules.counts_on_completion)
+        if isinstance(answer, Refused):
+            inference, reading = answer.inference, None
+        else:
+            inference, known = answer.sent.inference, answer.sent.prepared
+            reading = known and known.read(answer.outcome)
+        counts = not (client_id and self.endpoint.rules.counts_on_completion)
         try:
             reply, results = reading or (answer.reply(self._send), None)
         except InferenceServerException:
-            if counts and rules.counts_failures:
+            if counts and self.endpoint.rules.counts_failures:
                 self.stat.add(inference.started_ns, inference.sent_ns, received)
             raise
         if counts:

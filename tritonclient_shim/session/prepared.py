@@ -101,48 +101,35 @@ class PreparedRequest:
         passed: RunArguments,
         correlation_id: int,
         next_id: Callable[[], int],
-    ) -> InferCall | None:
-        """Return the call of a request with these arguments; None if it is another request.
+    ) -> tuple[V1Request, InferCall] | None:
+        """Return the request with these arguments, and its call; None if it is another request.
 
         ``correlation_id`` is the context's. ``next_id`` is called for a request that is bound.
         """
         data = self._data(profile, passed)
         if data is None:
             return None
-        flags, wire = passed.flags, self._call
-        number = passed.correlation_id & arguments.UINT64 or correlation_id
+        flags, number = passed.flags, passed.correlation_id & arguments.UINT64 or correlation_id
         if self._classified and (flags or number):
             return None  # the server may classify requests of a sequence: the call differs
-        client_id = next_id()
-        tensors = [
-            TensorIn(name, datatype, shape, chunks, size)
-            for (_, _, _, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data)
-        ]
-        # A named tuple is made directly: _replace takes several times as long.
-        return InferCall(
-            wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
-            str(client_id) if client_id else "",
-            number,
-            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
-            passed.priority & arguments.UINT32, passed.timeout_us & arguments.UINT64, wire.binary,
+        priority, timeout = passed.priority & arguments.UINT32, passed.timeout_us & arguments.UINT64
+        client_id, known, wire = next_id(), self._request, self._call
+        inputs, tensors = [], []
+        # Named tuples are made directly: _replace takes several times as long.
+        for (_, _, dims, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data):
+            inputs.append(V1Input(name, dims, chunks, size))
+            tensors.append(TensorIn(name, datatype, shape, chunks, size))
+        request = V1Request(
+            known.model_version, known.batch_size, tuple(inputs), known.outputs,
+            number, flags, priority, timeout, client_id,
         )  # fmt: skip
-
-    def request(self, call: InferCall) -> V1Request:
-        """Return the request of a call that :meth:`bind` has returned."""
-        flags = call.sequence_start * FLAG_SEQUENCE_START + call.sequence_end * FLAG_SEQUENCE_END
-        return self._request._replace(
-            inputs=tuple(
-                [
-                    V1Input(tensor.name, known.dims, tensor.chunks, tensor.byte_size)
-                    for known, tensor in zip(self._inputs, call.inputs)
-                ]
-            ),
-            correlation_id=call.sequence_id,
-            flags=flags,
-            priority=call.priority,
-            timeout_us=call.timeout_us,
-            id=int(call.request_id or 0),
-        )
+        call = InferCall(
+            wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
+            str(client_id) if client_id else "", number,
+            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
+            priority, timeout, wire.binary,
+        )  # fmt: skip
+        return request, call
 
     def _data(self, profile: ModelProfile, passed: RunArguments) -> Data | None:
         """Return the arrays of a request with these arguments; None if it is another request."""
