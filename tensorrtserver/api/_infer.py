@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
@@ -15,8 +15,6 @@ from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from tensorrtserver.api import _types as types
     from tritonclient_shim.session.infer_session import Completed, InferSession
 
@@ -218,32 +216,7 @@ class InferContext(Context):
         arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
         return self._read(self._ctx.run(arguments))
 
-    @overload
-    def async_run(
-        self,
-        callback: types.RequestCallback,
-        inputs: types.Inputs,
-        outputs: types.Outputs[Any],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> None: ...
-
-    @overload
-    def async_run(
-        self,
-        inputs: types.Inputs,
-        outputs: types.Outputs[Any],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> int: ...
-
-    def async_run(self, *args: Any, **kwargs: Any) -> int | None:
+    def async_run(self, *args: Any, **kwargs: Any) -> Any:
         """Send one inference without waiting for it.
 
         Deprecated [TS052], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
@@ -315,19 +288,7 @@ class InferContext(Context):
         done = None if callback is _UNSET else lambda id: callback(self, id)
         return self._session().start(done, arguments)
 
-    @overload
-    def get_async_run_results(
-        self, request_id: types.Integer, wait: Literal[True] = ...
-    ) -> types.Results[Any]: ...
-
-    @overload
-    def get_async_run_results(
-        self, request_id: types.Integer, wait: object
-    ) -> types.Results[Any] | None: ...
-
-    def get_async_run_results(
-        self, request_id: types.Integer, wait: object = _UNSET
-    ) -> types.Results[Any] | None:
+    def get_async_run_results(self, request_id: types.Integer, wait: object = _UNSET) -> Any:
         """Return the results of an asynchronous request; this can be done once per request.
 
         Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:

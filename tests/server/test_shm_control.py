@@ -159,8 +159,7 @@ def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: f
     """Run ``slow`` on a region. Return the request's id once the server uses the region."""
     shm.set_shared_memory_region(handle, [np.array([seconds], np.float32)])
     for attempt in range(1, 10):
-        request_id = context.async_run({"INPUT0": handle}, {"OUTPUT0": RAW})
-        assert request_id is not None
+        request_id: int = context.async_run({"INPUT0": handle}, {"OUTPUT0": RAW})
         threading.Event().wait(0.05 * attempt)  # nothing shows that a request has arrived
         try:
             regions.control._ctx.backend.unregister(name_of(handle))  # type: ignore[union-attr]

@@ -129,10 +129,10 @@ class InferSession(ServerSession):
                 self._send, self._start = self._stream.infer, self._stream.send
                 self._run_id = self._requests.next_id
             self._find_model(request_id)
-            self._model.check_context(
-                self.backend, self.model_version, self.correlation_id, streaming
-            )
-        profile = self._model.profile
+            profile = self._model.profile
+            if profile is not None:
+                version, number = self.model_version, self.correlation_id
+                open_servers.check_context(profile, version, number, streaming)
         if streaming and profile and profile.decoupled:
             raise InferenceServerException(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "

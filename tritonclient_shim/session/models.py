@@ -21,11 +21,11 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Dict, Sequence, Tuple
+from typing import Dict, Sequence
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import BackendError, ForeignError, InvalidRequest, ServerError
+from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
     Capabilities,
@@ -45,7 +45,6 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, recognise
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
-from tritonclient_shim.translate.open_servers import check_context
 
 #: Seconds for which labels are believed, and the metadata of a server without configurations.
 BELIEVED = 10.0
@@ -67,9 +66,6 @@ def loaded() -> None:
 #: The models of one server by name, if their configurations have been read.
 KnownModels = Dict[str, "KnownModel"]
 
-#: Labels by class index, of an output in a version of the model.
-Labels = Dict[Tuple[str, str], Sequence[str]]
-
 
 class KnownModel:
     """What has been read of one model. Any thread may call.
@@ -89,7 +85,8 @@ class KnownModel:
         self.profile: ModelProfile | None = None
         self._server: KnownServer | None = None  # without configurations, that has the model
         self._index = index
-        self._labels: Labels = {}
+        #: Labels by class index, by output and version of the model.
+        self._labels: dict[tuple[str, str], Sequence[str]] = {}
         self._read_at, self._loads = 0.0, 0
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
@@ -159,19 +156,6 @@ class KnownModel:
         except BackendError:
             return False
 
-    def check_context(
-        self, backend: Backend, version: int, correlation_id: int, streaming: bool
-    ) -> None:
-        """Ask again, then raise Refusal, for a context that the server would misunderstand."""
-        if self.profile is None:
-            return
-        try:
-            check_context(self.profile, version, correlation_id, streaming)
-        except InvalidRequest:
-            if not self.reloaded(backend, self.profile):
-                raise
-            check_context(self.profile, version, correlation_id, streaming)
-
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
     ) -> V1Reply:
@@ -189,11 +173,40 @@ class KnownModel:
             self._labels = {}
         if doubtful and self.reloaded(backend, profile) and self.profile is not None:
             profile = self.profile
-        labels = None
-        if classified:
-            version = answer.model_version
-            labels = partial(_labels, self._labels, backend, profile, request, version)
+        labels = partial(self._labels_of, backend, profile, request, answer.model_version)
         return read(to_v1.v1_reply, profile, request, answer, labels)
+
+    def _labels_of(
+        self,
+        backend: Backend,
+        profile: ModelProfile,
+        request: V1Request,
+        version: str,
+        spec: TensorSpec,
+        count: int,
+    ) -> Sequence[str]:
+        """Return labels of an output, for the reply to a request from a version of the model.
+
+        v2 tells labels only inside classification results. So a stateless model is asked once more
+        with the same inputs, for every class. A model with state is never asked twice
+        (docs/v2-mapping.md §1).
+        """
+        if not to_v2.has_labels(profile, spec):
+            return profile.labels.get(spec.name, ())[:count]
+        if to_v2.stateful(profile, request):
+            return ()
+        key = (spec.name, version)
+        labels = self._labels.get(key, ())
+        if len(labels) < count:
+            inputs = to_v2.infer_call(profile, request, backend.endpoint.protocol).inputs
+            everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
+            reply = backend.infer(InferCall(profile.name, version, inputs, everything))
+            texts = [item.data for item in reply.outputs if item.datatype == dtypes.STRING.v2]
+            # A v2 server without the classification extension answers with the tensor, if with any.
+            data = texts[0] if texts else None
+            labels = classes.labels_by_index(data or b"", request.batch_size, count)
+            self._labels[key] = labels
+        return labels
 
     def _believed(self) -> bool:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
@@ -214,35 +227,3 @@ def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities
     if MODEL_CONFIGURATION in metadata.extensions:
         raise error
     return capabilities_of(metadata)
-
-
-def _labels(
-    known: Labels,
-    backend: Backend,
-    profile: ModelProfile,
-    request: V1Request,
-    version: str,
-    spec: TensorSpec,
-    count: int,
-) -> Sequence[str]:
-    """Return labels of an output, for the reply to a request from a version of the model.
-
-    v2 tells labels only inside classification results. So a stateless model is asked once more with
-    the same inputs, for every class. A model with state is never asked twice
-    (docs/v2-mapping.md §1).
-    """
-    if not to_v2.has_labels(profile, spec):
-        return profile.labels.get(spec.name, ())[:count]
-    if to_v2.stateful(profile, request):
-        return ()
-    key = (spec.name, version)
-    labels = known.get(key, ())
-    if len(labels) < count:
-        inputs = to_v2.infer_call(profile, request, backend.endpoint.protocol).inputs
-        everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
-        reply = backend.infer(InferCall(profile.name, version, inputs, everything))
-        texts = [tensor.data for tensor in reply.outputs if tensor.datatype == dtypes.STRING.v2]
-        # A v2 server without the classification extension answers with the tensor, if with any.
-        data = texts[0] if texts else None
-        labels = known[key] = classes.labels_by_index(data or b"", request.batch_size, count)
-    return labels

@@ -31,7 +31,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import InferCall, InferReply
 
-#: Sequences without end that are remembered; a server forgets idle ones after seconds.
+#: Sequences that are remembered; a server forgets idle ones after seconds.
 MOST = 65536
 
 _LOST = (
@@ -56,45 +56,29 @@ class SequenceLost(TransportError):
 
 
 class Sequences:
-    """The sequences that have been started and not been seen to end, with the stream of each.
+    """The latest sequences that have been started, with the number of the stream of each.
 
-    Streams have numbers. No lock: every step is one operation on the dict.
+    No lock: every step is one operation on the dict.
     """
 
     def __init__(self) -> None:
-        self._open: dict[int, tuple[int, str]] = {}
-        #: The number of the next stream.
+        self._stream_of: dict[int, int] = {}
         self.next_stream = count().__next__
 
-    def enter(self, call: InferCall, stream: int, done: Done) -> Done:
-        """Note a request with a sequence id, and return what shall receive its outcome.
-
-        SequenceLost unless it starts its sequence, or the sequence is not one of another stream.
-        """
+    def check(self, call: InferCall, stream: int) -> None:
+        """Note the start of a sequence. Raise SequenceLost for one that another stream started."""
         number = call.sequence_id
         if call.sequence_start:
-            self._open[number] = (stream, call.request_id)
-            self._forget_oldest()
-        begun = self._open.get(number)
-        if begun is None:
-            return done
-        if begun[0] != stream:
+            self._stream_of[number] = stream
+            if len(self._stream_of) > MOST:
+                with suppress(StopIteration, RuntimeError):  # other threads are at work, too
+                    self._stream_of.pop(next(iter(self._stream_of)), None)
+        elif self._stream_of.get(number, stream) != stream:
             raise SequenceLost(_LOST.format(number))
-        return partial(self._ended, number, begun, done) if call.sequence_end else done
-
-    def _forget_oldest(self) -> None:
-        if len(self._open) > MOST:
-            with suppress(StopIteration, RuntimeError):  # other threads are at work, too
-                self._open.pop(next(iter(self._open)), None)
-
-    def _ended(self, number: int, begun: tuple[int, str], done: Done, outcome: Outcome) -> None:
-        if not isinstance(outcome, BackendError) and self._open.get(number) is begun:
-            self._open.pop(number, None)
-        done(outcome)
 
     def forget(self) -> None:
         """Begin anew, in a forked child: the sequences so far are its parent's."""
-        self._open.clear()
+        self._stream_of.clear()
 
 
 class RequestStream:
@@ -134,7 +118,7 @@ class RequestStream:
         continues a sequence that was open on a stream that has broken.
         """
         if call.sequence_id:
-            done = self._sequences.enter(call, self.number, done)
+            self._sequences.check(call, self.number)
         self._outstanding[call.request_id] = done
         try:
             self._stream.send(call)
