@@ -114,17 +114,6 @@ def test_rows(shape: tuple[int, ...]) -> None:
         raised("DATA", shape)
 
 
-def test_rows_of_an_asynchronous_request() -> None:
-    """Such an output is refused before the results are fetched, as by v1's server."""
-    # docs/v1-behaviour.md §3.4
-    instance = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
-    answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (2, 3), bytes(24)),))
-    error = to_v1.refusal(PROFILE, instance, answer)
-    assert error is not None and "but model configuration specifies shape" in error.message
-    answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (1, 6), bytes(24)),))
-    assert to_v1.refusal(PROFILE, instance, answer) is None
-
-
 def test_output_in_two_forms() -> None:
     """An output requested raw and as classes appears once, raw, in either order."""
     # docs/v1-behaviour.md §3.8; the server classifies for a model with state

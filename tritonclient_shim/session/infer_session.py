@@ -39,7 +39,7 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.handle_table import lookup
 from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import open_servers, request, result
+from tritonclient_shim.translate import open_servers, request, result, to_v1
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options
 
@@ -298,12 +298,12 @@ class InferSession(ServerSession):
 
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
-        answer = sent.answered(outcome)
-        if self.endpoint.rules.counts_on_completion:
-            answer = sent.answered(outcome_of(answer.checked))
-            if not isinstance(answer.outcome, BackendError):
+        if self.endpoint.rules.counts_on_completion and not isinstance(outcome, BackendError):
+            # v1's server refused, and so did not count, what has no v1 reply.
+            reply = outcome_of(to_v1.v1_reply, sent.profile, sent.request, outcome, None)
+            if not isinstance(reply, BackendError):
                 self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
-        self._requests.complete(answer)
+        self._requests.complete(sent.answered(outcome))
 
     def _read(self, answer: Answer, received: int, client_id: int = 0) -> Completed:
         """Return an answered request completed and counted.

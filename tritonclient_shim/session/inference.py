@@ -217,12 +217,6 @@ class Answered(NamedTuple):
             return False
         return to_v1.fits(self.sent.profile, self.outcome)
 
-    def checked(self) -> Outcome:
-        """Return the outcome, or how v1's server would have refused it; asks nobody."""
-        if isinstance(self.outcome, BackendError):
-            return self.outcome
-        return to_v1.refusal(self.sent.profile, self.sent.request, self.outcome) or self.outcome
-
     def reply(self, again: Send) -> V1Reply:
         """Return the reply. Raises InferenceServerException when the request was refused.
 
@@ -251,12 +245,9 @@ class Answered(NamedTuple):
         if not described or sent.stateful:
             self._check_server(outcome)
         inference = sent.inference
-        reply = inference.model.v1_reply(
+        return inference.model.v1_reply(
             inference.session.backend, sent.profile, sent.request, outcome
         )
-        if sent.prepared is not None:
-            sent.prepared.learn(outcome, reply)
-        return reply
 
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""

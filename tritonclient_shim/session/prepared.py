@@ -44,7 +44,6 @@ _INTEGERS = [int] * 4
 _SEQUENCE_FLAGS = FLAG_SEQUENCE_START | FLAG_SEQUENCE_END
 
 _kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
-_kind_of_tensor = itemgetter(0, 1, 2)  # name, datatype and shape
 _class_count = itemgetter(-1)  # of a form, (CLASS, k)
 
 
@@ -62,8 +61,7 @@ class PreparedRequest:
 
     Their inputs are arrays that are the tensors' bytes as they are. Their outputs are arrays or
     classes, and nothing lies in shared memory. Classes are read anew from each reply, because their
-    labels may change. Any thread may use it: it changes only by assignments of values that do not
-    change.
+    labels may change. It never changes, so any thread may use it.
     """
 
     def __init__(
@@ -90,10 +88,7 @@ class PreparedRequest:
         self._call = call._replace(inputs=())
         self._outputs = [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
         self._classified = any(item.class_count is not None for item in request.outputs)
-        #: The first reply without outputs, its kind, and key, place, type and dims of each output.
-        self._reply = V1Reply("", 0, 0, ())
-        self._kind: list[Any] = []
-        self._places: list[tuple[Any, int, str, tuple[int, ...]]] = []
+        self._expected = self._arrays_expected()
 
     def bind(
         self,
@@ -161,40 +156,40 @@ class PreparedRequest:
         return data
 
     def read(self, answer: InferReply | BackendError) -> Reading | None:
-        """Return what is read of an answer of the first one's kind; None of any other."""
-        if isinstance(answer, BackendError):
-            return None
-        if [answer[:2], *map(_kind_of_tensor, answer.outputs)] != self._kind:
-            return None
-        results = {}
-        for key, place, datatype, dims in self._places:
-            data = answer.outputs[place].data
-            if data is None:
-                return None
-            results[key] = arrays(datatype, dims, data, self.options.batch_size)
-        return self._reply, results
+        """Return what is read of an answer with the outputs that were asked for, all as arrays.
 
-    def learn(self, answer: InferReply, reply: V1Reply) -> None:
-        """Remember the kind of the first answer, which the long way has made this reply of."""
-        if self._kind or self._classified or not to_v1.fits(self.profile, answer):
-            return
-        place_of = {tensor.name: place for place, tensor in enumerate(answer.outputs)}
-        # Backends check the size of data by the reply's own datatype.
-        plain = all(
-            result.data is not None
-            and dtypes.itemsize(result.datatype)
-            and answer.outputs[place_of[result.name]].datatype == result.datatype
-            and len(result.dims) <= MAX_DIMS
-            for result in reply.outputs
-        )
-        keys = [requested.key for requested in self.options.outputs]
-        if plain and len(place_of) == len(answer.outputs) and len(keys) == len(reply.outputs):
-            self._places = [
-                (key, place_of[result.name], result.datatype, result.dims)
-                for key, result in zip(keys, reply.outputs)
-            ]
-            self._reply = reply._replace(outputs=())
-            self._kind = [answer[:2], *map(_kind_of_tensor, answer.outputs)]
+        None of any other answer.
+        """
+        expected = self._expected
+        if isinstance(answer, BackendError) or not len(answer.outputs) == len(expected) > 0:
+            return None
+        tensors = {tensor.name: tensor for tensor in answer.outputs}
+        batch, results = self._request.batch_size, {}
+        for key, name, datatype in expected:
+            tensor = tensors.get(name)
+            if tensor is None or tensor.data is None or tensor.datatype != datatype:
+                return None
+            shape = tensor.shape
+            if self.profile.batching:
+                if shape[:1] != (batch,):
+                    return None
+                shape = shape[1:]
+            if len(shape) > MAX_DIMS:
+                return None
+            # Backends check the size of data by the reply's own datatype.
+            results[key] = arrays(datatype, shape, tensor.data, batch)
+        version = to_v1.version_number(answer.model_version)
+        return V1Reply(answer.model_name or self.profile.name, version, batch, ()), results
+
+    def _arrays_expected(self) -> list[tuple[Any, str, str]]:
+        """Return key, name and datatype of each output; nothing if one is no plain array."""
+        expected = []
+        for key, output, _ in self.options.outputs:
+            spec = self.profile.outputs[output.name]
+            if self._classified or spec.is_shape_tensor or not dtypes.itemsize(spec.datatype):
+                return []
+            expected.append((key, output.name, spec.datatype))
+        return expected
 
 
 def prepare(

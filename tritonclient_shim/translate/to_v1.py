@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Callable, Sequence
 
 import numpy as np
@@ -55,6 +56,7 @@ def v1_reply(
     )
 
 
+@lru_cache(maxsize=256)
 def version_number(version: str) -> int:
     """Return v1's number of a v2 server's version; -1 for what is no number.
 
@@ -82,45 +84,6 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
     return True
 
 
-def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerError | None:
-    """Return how v1's server would have refused a v2 reply, before anyone asks for its results."""
-    tensors = {tensor.name: tensor for tensor in reply.outputs}
-    try:
-        for item in request.outputs:
-            if item.name in tensors:
-                _checked(profile, request, item, tensors[item.name])
-    except ServerError as error:
-        return error
-    return None
-
-
-def _checked(
-    profile: ModelProfile, request: V1Request, item: V1Output, tensor: TensorOut
-) -> tuple[TensorSpec, tuple[int, ...] | None]:
-    """Return an output's configuration, and the dims of one batch entry.
-
-    The dims are None if the server has classified. Raise ServerError where v1's server refused.
-    """
-    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if not profile.server.configurations and spec.datatype != tensor.datatype:
-        # Metadata promise nothing: the reply alone says what its bytes are.
-        spec = replace(spec, datatype=tensor.datatype)
-    if not item.class_count:
-        return spec, _entry_dims(profile, request, spec, tensor)
-    classifiable = spec.datatype in classes.CLASSIFIABLE
-    if classifiable and tensor.datatype == dtypes.STRING.v2:
-        return spec, None
-    dims = _entry_dims(profile, request, spec, tensor) if classifiable else ()
-    if not classifiable or not tensor.data:
-        # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
-        raise ServerError(
-            f"class result not available for output '{item.name}' "
-            f"due to unsupported type '{dtypes.v1_name(spec.datatype)}'",
-            "UNSUPPORTED",
-        )
-    return spec, dims
-
-
 def _result(
     profile: ModelProfile,
     request: V1Request,
@@ -128,16 +91,23 @@ def _result(
     tensor: TensorOut,
     labels: Labels | None,
 ) -> V1Result:
-    spec, dims = _checked(profile, request, item, tensor)
+    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if not profile.server.configurations and spec.datatype != tensor.datatype:
+        # Metadata promise nothing: the reply alone says what its bytes are.
+        spec = replace(spec, datatype=tensor.datatype)
     data, batch_size, count = tensor.data, request.batch_size, item.class_count
     # A type that is newer than the table of them here has a name in the reply only.
     datatype = spec.datatype or tensor.datatype
-    if dims is None:  # the server has classified it
+    classifiable = spec.datatype in classes.CLASSIFIABLE
+    if count and classifiable and tensor.datatype == dtypes.STRING.v2:  # the server has classified
         entries = classes.from_texts(data or b"", batch_size)
         return V1Result(item.name, datatype, (), 0, classes=[entry[:count] for entry in entries])
+    dims = _entry_dims(profile, request, spec, tensor) if classifiable or not count else ()
     if count:
         # docs/v1-behaviour.md §4.2: the best classes of each entry, the entry flattened
-        scores = np.frombuffer(data or b"", dtype=dtypes.BY_V2[datatype].numpy)
+        if not classifiable or not data:
+            raise _no_classes(item.name, spec)
+        scores = np.frombuffer(data, dtype=dtypes.BY_V2[datatype].numpy)
         rows = scores.reshape(batch_size, -1)
         known = labels(spec, rows.shape[1]) if labels else ()
         return V1Result(
@@ -148,6 +118,15 @@ def _result(
         return V1Result(item.name, datatype, dims, size, None, item.shm)
     size = len(data) if type(data) is bytes else memoryview(data).nbytes
     return V1Result(item.name, datatype, dims, size, data)
+
+
+def _no_classes(name: str, spec: TensorSpec) -> ServerError:
+    # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
+    return ServerError(
+        f"class result not available for output '{name}' due to unsupported type "
+        f"'{dtypes.v1_name(spec.datatype)}'",
+        "UNSUPPORTED",
+    )
 
 
 def _entry_dims(
