@@ -355,17 +355,12 @@ class InferContext(Context):
 
     def _read(self, answer: Completed) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id
-        results: dict[Any, list[Any]] = {}
-        try:
-            answer.read_into(results)
-        finally:
-            # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
-            # run() has set them to None; after a fetch they may be those of an older request.
-            has_first = any(results.values()) or answer.has_first
-            if has_first and self._last_request_model_name is None:
-                self._last_request_model_name = answer.reply.model_name
-                self._last_request_model_version = answer.reply.model_version
-        return results
+        # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
+        # run() has set them to None; after a fetch they may be those of an older request.
+        if self._last_request_model_name is None and answer.has_first:
+            self._last_request_model_name = answer.reply.model_name
+            self._last_request_model_version = answer.reply.model_version
+        return answer.read() if answer.results is None else answer.results
 
     def get_last_request_id(self) -> int | None:
         """Return the id of the last request that was answered (docs/v1-behaviour.md §4.4).

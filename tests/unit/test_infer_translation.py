@@ -82,10 +82,7 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
     instance = request.build(options, (), -1, 0, 0)
     size = 4 * int(np.prod(shape))
     answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
-    results: dict[Any, list[Any]] = {}
-    labels: Any = None
-    result.read_into(results, options, to_v1.v1_reply(PROFILE, instance, answer, labels))
-    return results
+    return result.results_of(options, to_v1.v1_reply(PROFILE, instance, answer, None))
 
 
 @pytest.mark.parametrize("dims", [None, (3,)], ids=["no dims", "dims"])
@@ -193,4 +190,4 @@ def test_a_region_without_the_strings_that_it_should_have() -> None:
     options = request.Options((wanted,), 1)
     reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (1,), 8, None, where),))
     with pytest.raises(UnreadableReply, match="malformed string tensor"):
-        result.read_into({}, options, reply)
+        result.results_of(options, reply)

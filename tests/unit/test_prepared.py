@@ -30,7 +30,7 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.session import prepared
 from tritonclient_shim.translate import request, to_v1, to_v2
-from tritonclient_shim.translate.result import read_into
+from tritonclient_shim.translate.result import results_of
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
 FIXED = TensorSpec("FIXED", "INT32", (2, 2))
@@ -248,12 +248,11 @@ def entries(results: Any) -> Any:
 
 def outcome(known: Any, bound: Any, reply: InferReply) -> Any:
     """Return the results by the complete code, or the error."""
-    results: dict[Any, list[Any]] = {}
     try:
-        read_into(results, known.options, to_v1.v1_reply(PROFILE, bound, reply, None))
+        reply_of_v1 = to_v1.v1_reply(PROFILE, bound, reply, None)
+        return entries(results_of(known.options, reply_of_v1))
     except (ServerError, BackendError, InferenceServerException) as error:
         return error
-    return entries(results)
 
 
 OTHER_TYPE = FIRST._replace(outputs=(TensorOut("ANY", "BYTES", (1, 2), b"0"),))

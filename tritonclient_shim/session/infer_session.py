@@ -68,21 +68,18 @@ class Completed(NamedTuple):
     @property
     def has_first(self) -> bool:
         """True if the reply has the first of the outputs, in the form that was asked for."""
-        if not self.options.outputs:
-            return False
+        if self.results is not None or not self.options.outputs:
+            return self.results is not None
         wanted = self.options.outputs[0].output
         for output in self.reply.outputs:
             if output.name == wanted.name:
                 return (output.classes is None) == (wanted.class_count is None)
         return False
 
-    def read_into(self, results: dict[Any, list[Any]]) -> None:
-        """Fill the dict that ``run`` returns. Raises v1's client errors for an odd reply."""
-        if self.results is not None:
-            results.update(self.results)
-            return
+    def read(self) -> dict[Any, list[Any]]:
+        """Return what ``run`` returns. Raises v1's client errors for an odd reply."""
         try:
-            result.read_into(results, self.options, self.reply, self.client_id)
+            return result.results_of(self.options, self.reply, self.client_id)
         except (RegionError, UnreadableReply) as error:
             raise InferenceServerException(str(error)) from shown_cause(error)
 

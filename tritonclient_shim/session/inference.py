@@ -128,8 +128,7 @@ class Inference(NamedTuple):
 class Sendable(NamedTuple):
     """A request with the v2 call that carries it; ``profile`` is the model that it is made for.
 
-    ``prepared`` is what the request was bound to, if it was. ``once`` is True if the request must
-    not be made and sent a second time.
+    ``prepared`` is what the request was bound to, if it was.
     """
 
     inference: Inference
@@ -137,7 +136,6 @@ class Sendable(NamedTuple):
     request: V1Request
     call: InferCall
     prepared: PreparedRequest | None = None
-    once: bool = False
 
     def send(self, send: Send) -> Answered:
         """Send the call and wait for its outcome."""
@@ -157,7 +155,7 @@ class Sendable(NamedTuple):
         """
         request = self.request if self.classified else self.request._replace(inputs=())
         inference = self.inference._replace(make=_sent_once)
-        return Sendable(inference, self.profile, request, _SENT, self.prepared, once=True)
+        return Sendable(inference, self.profile, request, _SENT, self.prepared)
 
     @property
     def classified(self) -> bool:
@@ -260,7 +258,7 @@ class Answered(NamedTuple):
         sent = self.sent
         if not (refused and self._reloaded()):
             return False
-        if sent.once or sent.stateful:
+        if sent.call is _SENT or sent.stateful:
             self._check_request()
             return False
         return True

@@ -19,16 +19,14 @@ Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
 
 
-def read_into(
-    results: dict[Any, list[Any]], options: Options, reply: V1Reply, client_id: int = 0
-) -> None:
-    """Put ``{the caller's key: [entry, …]}`` into ``results``, in the order of ``outputs``.
+def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any, list[Any]]:
+    """Return ``{the caller's key: [entry, …]}``, in the order of ``outputs``.
 
-    If an output cannot be read, those before it are in ``results``. Entries are private writable
-    arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran the model once
-    and returns empty lists (docs/v1-behaviour.md §3.5). ``client_id`` is that of an asynchronous
-    request.
+    Entries are private writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch
+    size of 0 ran the model once and returns empty lists (docs/v1-behaviour.md §3.5). ``client_id``
+    is that of an asynchronous request.
     """
+    results: dict[Any, list[Any]] = {}
     by_name = {result.name: result for result in reply.outputs}
     asked = options.batch_size
     for key, output, region in options.outputs:
@@ -59,6 +57,7 @@ def read_into(
             data = result.data or b""
             entries = read(arrays, result.datatype, result.dims, data, reply.batch_size)
         results[key] = entries if asked else []
+    return results
 
 
 def _classes(result: V1Result, asked: int) -> list[Any]:
