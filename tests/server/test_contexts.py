@@ -75,19 +75,6 @@ def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.Mo
     assert ignored == []
 
 
-def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
-    """The text for a closed context names v1's class, also for a subclass."""
-    # docs/v1-behaviour.md §6
-
-    class Mine(ServerHealthContext):
-        pass
-
-    context = Mine(url, protocol)
-    context.close()
-    with pytest.raises(InferenceServerException, match="^.* ServerHealthContext is closed$"):
-        context.is_live()
-
-
 @pytest.mark.parametrize("form", ["{0}", "http://{0}", "{0}/", "grpc://{0}", "bytes"])
 def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> None:
     """A url may be str or bytes, with a scheme of either protocol and a trailing slash."""

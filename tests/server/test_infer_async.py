@@ -29,7 +29,6 @@ from tests.server.infer_cases import (
     number,
     wait_for,
 )
-from tritonclient_shim.session.inference import Inference
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 NONE_SENT = "No asynchronous requests have been sent"
@@ -145,15 +144,6 @@ def test_a_mapping_first_is_the_old_style(connect: Any, arguments: Any) -> None:
     assert len(context.get_async_run_results(request_id, wait=True)) == 2
 
 
-@pytest.mark.parametrize("arguments", [(True,), ("yes",), ()], ids=repr)
-def test_waiting(connect: Any, arguments: Any) -> None:
-    """The fetch of a request without callback waits with any true ``wait``, and by default."""
-    # docs/v1-behaviour.md §2.2, §2.3
-    context = connect("slow")
-    request_id = context.async_run(fp32(0.2), ONE)
-    assert number(context.get_async_run_results(request_id, *arguments)) == pytest.approx(0.2)
-
-
 def test_not_waiting(url: str, protocol: int) -> None:
     """With wait False a pending request returns None and sets the last id to 0. Nothing is lost."""
     # docs/v1-behaviour.md §2.2: also for a request with a callback
@@ -220,26 +210,6 @@ def test_fetch_inside_a_callback(connect: Any) -> None:
     assert fetched == pytest.approx([0, 0.2])
 
 
-def test_an_exception_before_the_request_is_sent(
-    connect: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If code raises while a request is prepared, no request stays outstanding."""
-
-    def failing(_self: Inference) -> Any:
-        raise ValueError("not foreseen")
-
-    context = connect("simple")
-    with monkeypatch.context() as patch:
-        patch.setattr(Inference, "prepare", failing)
-        with pytest.raises(ValueError, match="not foreseen"):
-            context.async_run(add_sub(), BOTH, 1, 0)
-    with client_error(NONE_SENT):
-        context.get_ready_async_request(False)
-
-
-# ------------------------------------------------------------------------------ 1.8 and later
-
-
 # --------------------------------------------------------------------------------- callbacks
 
 
@@ -290,17 +260,6 @@ def test_exception_in_a_callback(
     printed = capfd.readouterr().err
     assert "Traceback (most recent call last)" in printed
     assert f"{kind.__name__}: what the callback raised" in printed
-
-
-def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """async_run(None, …) sends the request, and the callback thread prints a TypeError."""
-    # docs/v1-behaviour.md §2.3
-    context, done = connect("simple"), Completions()
-    assert context.async_run(None, add_sub(), BOTH) is None
-    assert len(context.get_async_run_results(1, True)) == 2
-    context.async_run(done, add_sub(), BOTH)  # its callback comes after the first callback
-    done.wait()
-    assert "TypeError: 'NoneType' object is not callable" in capfd.readouterr().err
 
 
 @pytest.mark.smoke

@@ -44,16 +44,6 @@ def test_values_and_labels(connect: Any, model: str) -> None:
     assert classify(connect(model), SCORES) == expected
 
 
-def test_labels_of_ever_longer_outputs(connect: Any) -> None:
-    """A variable output that grows shows labels of classes that no earlier result had."""
-    # docs/v1-behaviour.md §4.2
-    context = connect("classify_variable")
-    for size in (2, 5, 9, 3):
-        scores = np.arange(size, dtype=np.float32)
-        expected = [(i, float(i), LABELS[i]) for i in reversed(range(size))]
-        assert classify(context, scores, -1) == expected
-
-
 def test_infinities_and_nan(connect: Any) -> None:
     """Infinities are at the ends. NaNs are where the server's own sort leaves them."""
     # docs/v1-behaviour.md §4.2
@@ -91,15 +81,6 @@ def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
     for count in (1, 10, 3):
         classify(context, SCORES, count)
     assert inferences(triton, "classify") == before + 4
-
-
-def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
-    """A model without label file gets one request per call (docs/v2-mapping.md §1)."""
-    before = inferences(triton, "classify_nolabels")
-    context = connect("classify_nolabels")
-    for count in (1, 10):
-        classify(context, SCORES, count)
-    assert inferences(triton, "classify_nolabels") == before + 2
 
 
 def test_stateful_model(connect: Any, triton: Any, protocol: int) -> None:

@@ -83,24 +83,6 @@ def test_subclass(url: str, protocol: int) -> None:
     assert context.ids == [3, 3]
 
 
-class Overriding(InferContext):
-    """A subclass whose overridden getters return odd values."""
-
-    def get_last_request_id(self) -> int:
-        return -7
-
-    def correlation_id(self) -> int:
-        return -8
-
-
-def test_overriding_methods(url: str, protocol: int) -> None:
-    """Overridden getters do not confuse the context (docs/v1-behaviour.md §F.5)."""
-    with Overriding(url, protocol, "simple", correlation_id=5) as context:
-        assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
-        assert (context.get_last_request_id(), context.correlation_id()) == (-7, -8)
-        assert InferContext.correlation_id(context) == 5
-
-
 @pytest.mark.smoke
 def test_close_grpc_in_flight(triton: Any) -> None:
     """close over gRPC waits for the next response and its callback, and drops later responses."""

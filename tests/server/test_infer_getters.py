@@ -88,14 +88,6 @@ def test_stat_of_async(connect: Any, protocol: int) -> None:
     assert completed(context) == 1
 
 
-def test_stat_is_a_copy(connect: Any) -> None:
-    """Each get_stat returns a new dict of this context alone (docs/v1-behaviour.md §4.6)."""
-    context, other = connect("simple"), connect("simple")
-    context.get_stat()["completed_request_count"] = 99
-    context.run(add_sub(), BOTH)
-    assert (completed(context), completed(other)) == (1, 0)
-
-
 def test_time_spent_waiting_is_counted(connect: Any) -> None:
     """Total time is in nanoseconds and includes the server's time; send and receive exclude it."""
     # docs/v1-behaviour.md §4.6

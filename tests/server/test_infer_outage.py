@@ -109,16 +109,6 @@ def test_lost_during_async_run(relay: Relay, connect: Any, protocol: int) -> Non
             context.get_async_run_results(request_id, True)
 
 
-def test_refused_async_run(relay: Relay, connect: Any, protocol: int) -> None:
-    """A request that cannot be sent is an error of async_run or of its fetch."""
-    # docs/v1-behaviour.md §5
-    context, done = connect("simple"), Completions()
-    relay.shut()
-    with lost(protocol):
-        context.async_run(done, add_sub(), BOTH)
-        context.get_async_run_results(*done.wait())
-
-
 def test_server_is_back_after_failures(relay: Relay, connect: Any, protocol: int) -> None:
     """Each call fails while the server is away. Then the context works again."""
     # docs/v1-behaviour.md §9.2, §E.7

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections import OrderedDict
-from types import MappingProxyType
 from typing import Any, Callable
 
 import numpy as np
@@ -17,7 +15,6 @@ from tests.server.infer_cases import (
     BOTH,
     ONE,
     RAMP,
-    SUM,
     add_sub,
     client_error,
 )
@@ -30,14 +27,6 @@ def test_text_into_int32(connect: Any) -> None:
     for array in (np.full(16, b"abcd"), np.full(16, "abcd", object)):
         with client_error("invalid size 128 bytes for input 'INPUT0', expects 64 bytes"):
             connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
-
-
-def test_structured_and_void_arrays(connect: Any) -> None:
-    """Structured data of the right size is sent as bytes (docs/v1-behaviour.md §3.3)."""
-    for dtype in ([("a", "<i2"), ("b", "<i2")], "V4"):
-        array = RAMP.view(dtype)
-        got = connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
-        assert got["OUTPUT0"][0].tolist() == SUM
 
 
 def layouts() -> dict[str, Any]:
@@ -91,48 +80,6 @@ def test_batches(connect: Any) -> None:
         sums = [entry.tolist() for entry in results["OUTPUT0"]]
         assert sums == [(2 * array).tolist() for array in arrays]
     assert context.run(add_sub(), BOTH, 0) == {"OUTPUT0": [], "OUTPUT1": []}
-
-
-class Items:
-    """A mapping with no method but ``items``."""
-
-    def __init__(self, *pairs: tuple[Any, Any]) -> None:
-        self.pairs = pairs
-
-    def items(self) -> tuple[tuple[Any, Any], ...]:
-        return self.pairs
-
-
-@pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items])
-def test_dict_like(connect: Any, kind: Any) -> None:
-    """Inputs and outputs may be any object with ``items``, for each request."""
-    # docs/v1-behaviour.md §3.3, §3.8
-    context = connect("simple")
-    for inputs, outputs in ([add_sub(), BOTH],) * 2:
-        if issubclass(kind, Items):
-            inputs, outputs = kind(*inputs.items()), kind(*outputs.items())
-        results = context.run(inputs, outputs)
-        assert type(results) is dict
-        assert results["OUTPUT0"][0].tolist() == SUM
-
-
-def test_subclass_of_list(connect: Any) -> None:
-    """Subclasses of list count as lists (docs/v1-behaviour.md §3.3)."""
-
-    class Arrays(list):  # type: ignore[type-arg]
-        pass
-
-    inputs = {"INPUT0": Arrays([RAMP]), "INPUT1": Arrays([RAMP])}
-    assert connect("simple").run(inputs, ONE)["OUTPUT0"][0].tolist() == SUM
-
-
-def test_unencodable_keys(connect: Any) -> None:
-    """Half a surrogate pair and bytes that are not UTF-8 raise Python's own exceptions."""
-    # docs/v1-behaviour.md §1.6
-    with pytest.raises(ctypes.ArgumentError, match="argument 3: <class 'UnicodeEncodeError'>"):
-        connect("simple").run({"\udc80": [RAMP]}, BOTH)
-    with pytest.raises(UnicodeDecodeError):
-        connect("simple").run(add_sub(), {b"\xff": (1,)})
 
 
 def objects(*values: Any) -> np.ndarray[Any, Any]:

@@ -13,15 +13,12 @@ from tensorrtserver.api import InferContext, InferenceServerException
 from testbed import TritonServer
 from tests.relays import Relay
 from tests.server.infer_cases import (
-    BOTH,
     END,
     ONE,
     PATIENCE,
     RAW,
     START,
-    SUM,
     Completions,
-    add_sub,
     client_error,
     fp32,
     int32,
@@ -83,33 +80,6 @@ def test_a_version_that_is_no_number() -> None:
         assert context.get_last_request_model_version() == -1
         context.get_async_run_results(context.async_run(fp32(0), ONE), True)
         assert context.get_last_request_model_version() == -1
-
-
-def test_run_inside_a_callback(stream: Any) -> None:
-    """run() and async_run() work inside a callback on their own streaming context."""
-    # docs/v1-behaviour.md §5
-    context, done, sums = stream("simple"), Completions(), []
-
-    def callback(callback_context: InferContext, request_id: int) -> None:
-        sums.append(callback_context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist())
-        callback_context.async_run(done, add_sub(), BOTH)
-
-    context.async_run(callback, add_sub(), BOTH)
-    assert done.wait() == [3]
-    assert sums == [SUM]
-
-
-def test_large_tensors(stream: Any) -> None:
-    """Several requests with megabytes in both directions share a stream."""
-    # docs/v1-behaviour.md §5
-    context, done = stream("identity_2d"), Completions()
-    arrays = [np.full((500, 1000), value, np.float32) for value in range(8)]
-    for array in arrays:
-        context.async_run(done, {"INPUT0": [array]}, ONE)
-    ids = done.wait(8)
-    assert len(ids) == 8
-    for request_id, array in zip(ids, arrays):
-        assert np.array_equal(context.get_async_run_results(request_id)["OUTPUT0"][0], array)
 
 
 LOST = (

@@ -8,10 +8,9 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api import InferenceServerException
 from tests.server.infer_cases import (
     BOTH,
-    CLASS,
     ONE,
     PATIENCE,
     SUM,
@@ -81,17 +80,6 @@ def test_one_result_for_one_thread(connect: Any) -> None:
     }
 
 
-def test_labels_from_several_threads(connect: Any) -> None:
-    """Threads that need labels at one time all get them (docs/v1-behaviour.md §4.2)."""
-    context = connect("classify")
-    scores = np.eye(10, dtype=np.float32)
-
-    def work(worker: int) -> Any:
-        return context.run({"INPUT": [scores[worker]]}, {"OUTPUT": (CLASS, 1)})["OUTPUT"][0][0]
-
-    assert together(4, work) == [(0, 1, "l0"), (1, 1, "l1"), (2, 1, "l2"), (3, 1, "a:b c")]
-
-
 def test_close_while_others_run(connect: Any) -> None:
     """If a context is closed, run() of other threads returns a result or raises an error."""
     context = connect("simple")
@@ -106,19 +94,6 @@ def test_close_while_others_run(connect: Any) -> None:
             return error.server_id() == ""
 
     assert together(4, work) == [True] * 4
-
-
-def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
-    """Many threads can make and drop contexts at once."""
-    # docs/v1-behaviour.md §10.3
-
-    def work(worker: int) -> int:
-        for _ in range(5):
-            with InferContext(url, protocol, "simple") as context:
-                assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
-        return worker
-
-    assert together(6, work) == list(range(6))
 
 
 def test_requests_run_at_once(connect: Any) -> None:

@@ -16,7 +16,6 @@ import pytest
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as v2
 
-import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
     InferContext,
     InferenceServerException,
@@ -35,7 +34,6 @@ from tests.backends.answering_servers import (
 )
 from tests.backends.scripted_server import SILENCE
 from tests.server.infer_cases import CLASS, RAW
-from tests.unit.shm_regions import fresh_keys
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session import infer_session, models
 
@@ -208,19 +206,6 @@ def times_configured(server: HttpAnswers) -> int:
     return sum(b"/config " in request for request in server.requests)
 
 
-def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
-    """A reply that does not fit is read by the model's current configuration."""
-    with InferContext(answering.address, 0, "m") as context:
-        assert run(context).dtype == np.float32
-        changed = model_config()
-        changed["output"][0]["data_type"] = "TYPE_INT32"
-        answering.replaced["config"] = (json.dumps(changed).encode(), None)
-        answering.replaced["infer"] = with_data(output(datatype="INT32"), ANSWERED.tobytes())
-        result = run(context)
-        assert (result.dtype, result.tobytes()) == (np.int32, ANSWERED.tobytes())
-        assert times_configured(answering) == 2
-
-
 class Confused(NamedTuple):
     """A wrong description of a model, and the refusal that follows from it."""
 
@@ -280,23 +265,6 @@ def test_a_confused_configuration(confused: Confused, protocol: int, later: bool
             assert result.tolist() == ANSWERED.tolist()
 
 
-def test_a_confused_configuration_for_a_stub(confused: Confused) -> None:
-    """A stub with a wrong configuration works once the server's configuration is right."""
-    request = pb.InferRequest(model_name="m", model_version=-1)
-    request.meta_data.batch_size = 1
-    request.meta_data.input.add(name="IN", dims=[2])
-    request.meta_data.output.add(name="OUT")
-    request.raw_input.append(ANSWERED.tobytes())
-    with GrpcAnswers() as server, grpc.insecure_channel(server.address) as channel:
-        server.replaced["config"] = in_confusion(confused, 1)
-        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
-        stub.Infer(request)
-        del server.replaced["config"]
-        for response in (stub.Infer(request), stub.Infer.future(request).result(30)):
-            assert response.request_status.code == 1, response
-            assert response.raw_output[0] == ANSWERED.tobytes()
-
-
 def test_a_right_refusal(answering: HttpAnswers) -> None:
     """A refusal that follows from a right configuration has v1's text and costs one request."""
     with InferContext(answering.address, 0, "m") as context:
@@ -305,17 +273,6 @@ def test_a_right_refusal(answering: HttpAnswers) -> None:
                 context.run({"OTHER": [ANSWERED]}, {"OUT": RAW})
             assert str(caught.value) == "[ 0] unknown input 'OTHER' for 'm'"
             assert times_configured(answering) == requests
-
-
-def test_a_right_refusal_in_the_words_of_a_server(answering: HttpAnswers) -> None:
-    """A refusal that v1's server sent costs one request too."""
-    with fresh_keys() as new_key, InferContext(answering.address, 0, "m") as context:
-        handle = shm.create_shared_memory_region("region", new_key(), 16)
-        for requests in (2, 3, 4):
-            with pytest.raises(InferenceServerException, match="unexpected shape for input 'IN'"):
-                context.run({"IN": (handle, [4])}, {"OUT": RAW})
-            assert times_configured(answering) == requests
-        shm.destroy_shared_memory_region(handle)
 
 
 def test_a_refusal_while_the_server_hangs(

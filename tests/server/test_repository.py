@@ -33,18 +33,6 @@ def test_index(url: str, protocol: int) -> None:
     assert str(index).startswith(text)
 
 
-def test_duplicates_across_repositories(start_triton: Callable[..., Any], tmp_path: Any) -> None:
-    """A model in two repositories appears once (docs/v1-behaviour.md §6.3)."""
-    for folder, models in (("one", ["spare", "simple"]), ("two", ["spare", "slow"])):
-        repository.write(tmp_path / folder, models)
-    server = start_triton(
-        [], tmp_path / "one", extra_args=[f"--model-repository={tmp_path / 'two'}"]
-    )
-    for protocol in (0, 1):
-        with ModelRepositoryContext(server.url(protocol), protocol) as context:
-            assert names_of(context.get_model_repository_index()) == ["simple", "slow", "spare"]
-
-
 @not_on("2.33", "has no --http-restricted-api")
 def test_refused(start_triton: Callable[..., Any]) -> None:
     """A server's refusal is a server error with its id and a positive request id."""

@@ -20,8 +20,6 @@ from tensorrtserver.api import (
     server_status_pb2,
 )
 from testbed import TritonServer, repository
-from tests.backends.answering_servers import METADATA, model_config
-from tests.backends.scripted_server import ScriptedServer, http
 from tests.generation_marks import not_on
 from tests.server.infer_cases import wait_for
 from tests.server.status_requests import counted_status, run, status_of, wait_until_unloaded
@@ -116,18 +114,6 @@ def load_again(server: TritonServer, protocol: int, name: str) -> None:
         control.load(name)
 
 
-def test_loading_model(counting: TritonServer, protocol: int) -> None:
-    """A reloaded model is READY again, and its counts start from zero."""
-    # docs/v1-behaviour.md §6.2
-    load_again(counting, protocol, "spare")
-    run(counting, protocol, "spare", np.array([1], dtype=np.float32), 1)
-    counted_status(counting, protocol, "spare", 1)
-    load_again(counting, protocol, "spare")
-    version = status_of(counting, protocol, "spare").model_status["spare"].version_status[1]
-    assert version.ready_state == READY
-    assert (version.model_inference_count, len(version.infer_stats)) == (0, 0)
-
-
 def test_inference_counts(counting: TritonServer, protocol: int) -> None:
     """infer_stats has queue and compute times by request batch size."""
     # docs/v1-behaviour.md §6.2
@@ -180,14 +166,6 @@ def test_failed_server(failed_server: Any, protocol: int) -> None:
     assert status.uptime_ns > 0
 
 
-def test_none_mode(start_triton: Callable[..., Any]) -> None:
-    """Without model control every model of the repository is tracked."""
-    # docs/v1-behaviour.md §6.2
-    server = start_triton(["spare", "simple"], model_control_mode="none")
-    for protocol in (0, 1):
-        assert sorted(status_of(server, protocol).model_status) == ["simple", "spare"]
-
-
 def test_model_out_of_a_request(start_triton: Callable[..., Any]) -> None:
     """A model whose files came in a request, as with PyTriton, has a full status."""
     # docs/v2-mapping.md §13
@@ -215,24 +193,3 @@ def test_restricted_server(start_triton: Callable[..., Any]) -> None:
         status_of(server, 0)
     with pytest.raises(InferenceServerException, match="no status available for unknown model"):
         status_of(server, 0, "simple")
-
-
-def test_server_that_tells_the_configuration_alone() -> None:
-    """A model without index, statistics and versions has its configuration and no version."""
-    # docs/v1-behaviour.md §6.2
-    text = {
-        b"GET /v2 ": METADATA,
-        b"GET /v2/models/m/config ": model_config(),
-        b"GET /v2/health/live ": {},
-    }
-
-    def answer(request: bytes) -> bytes:
-        result = [content for start, content in text.items() if request.startswith(start)]
-        return (
-            http(200, json.dumps(result[0]).encode()) if result else http(404, b'{"error": "no"}')
-        )
-
-    with ScriptedServer(answer) as server:
-        status = ServerStatusContext(server.address, 0, "m").get_server_status()
-    model = status.model_status["m"]
-    assert (model.config.input[0].name, dict(model.version_status)) == ("IN", {})

@@ -13,7 +13,6 @@ import pytest
 from tritonclient.grpc import service_pb2 as v2
 
 from tensorrtserver.api import (
-    InferContext,
     grpc_service_pb2,
     grpc_service_pb2_grpc,
     request_status_pb2,
@@ -40,15 +39,6 @@ Code = grpc.StatusCode
 
 
 NOWHERE = "127.0.0.1:1"
-
-
-def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A setting that contexts refuse as unusable does not affect a stub's channel."""
-    monkeypatch.setenv("TRITON_SHIM_TLS", "perhaps")
-    with pytest.raises(ValueError, match="perhaps"):
-        InferContext(NOWHERE, 1, "simple")
-    assert is_sum(stub.Infer(simple_request(1)), 1)
-    assert stub.Health(pb.HealthRequest(mode="live")).health
 
 
 @pytest.mark.smoke
@@ -114,20 +104,6 @@ def test_timeout_is_for_the_whole_call(stub: Any, way: str) -> None:
     assert time.monotonic() - started > 0.3
 
 
-@pytest.mark.parametrize("rpc", ["Status", "Health", "Repository", "Infer"])
-def test_no_time_left(stub: Any, rpc: str) -> None:
-    """Every rpc has a time limit, and a limit in the past ends the call at once."""
-    request = {
-        "Status": pb.StatusRequest(),
-        "Health": pb.HealthRequest(mode="live"),
-        "Repository": pb.RepositoryRequest(index=True),
-        "Infer": simple_request(),
-    }[rpc]
-    assert error_of(lambda: getattr(stub, rpc)(request, -1)).code() is Code.DEADLINE_EXCEEDED
-    failed = getattr(stub, rpc).future(request, timeout=-1).exception(SECONDS)
-    assert failed.code() is Code.DEADLINE_EXCEEDED
-
-
 def test_nobody_there() -> None:
     """Without a server every style of call raises gRPC's own UNAVAILABLE."""
     with stub_at(NOWHERE) as stub:
@@ -140,13 +116,6 @@ def test_nobody_there() -> None:
         assert "failed to connect" in future.details()
         stream = stub.StreamInfer(iter([simple_request()]))
         assert error_of(lambda: next(stream)).code() is stream.code() is Code.UNAVAILABLE
-
-
-def test_wait_for_ready() -> None:
-    """``wait_for_ready`` makes a call wait for a server until its timeout."""
-    with stub_at(NOWHERE) as stub:
-        error = error_of(lambda: stub.Infer(simple_request(), 0.3, wait_for_ready=True))
-    assert error.code() is Code.DEADLINE_EXCEEDED
 
 
 def test_server_killed_under_a_call(start_triton: Any) -> None:
@@ -213,14 +182,6 @@ def test_futures_of_the_other_rpcs(stub: Any, rpc: str) -> None:
     assert (call.code(), call.details(), call.is_active()) == (Code.OK, "", False)
     assert (call.cancel(), call.add_callback(pytest.fail)) == (False, False)
     assert 0 < call.time_remaining() <= SECONDS
-
-
-def test_with_call_of_a_refusal(stub: Any) -> None:
-    """A refused request is an OK call with the refusal in the response."""
-    response, call = stub.Infer.with_call(simple_request(model="nope"))
-    assert response.request_status.code == request_status_pb2.UNAVAILABLE
-    assert call.code() is Code.OK
-    assert list(call.trailing_metadata()) == list(call.initial_metadata()) == []
 
 
 def test_stream_under_way(stub: Any) -> None:

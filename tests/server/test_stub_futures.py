@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import threading
-from concurrent import futures
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import grpc
 import numpy as np
 import pytest
 
-from tensorrtserver.api import grpc_service_pb2_grpc
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
@@ -75,103 +72,6 @@ def test_cancelled_future(stub: Any) -> None:
             ask()
     assert called.wait(SECONDS)
     assert not future.cancel()
-
-
-# ------------------------------------------------ between the configuration and the request
-
-
-class Intercepted(grpc.UnaryUnaryClientInterceptor):
-    """``calls``: what the user's interceptor does for each method."""
-
-    def __init__(self, **calls: Callable[[Callable[[], Any]], Any]) -> None:
-        self.calls = calls
-        self.names: list[str] = []
-
-    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        name = details.method.rpartition("/")[2]
-        self.names.append(name)
-        go_on = self.calls.get(name, lambda proceed: proceed())
-        return go_on(lambda: continuation(details, request))
-
-
-@contextmanager
-def intercepted(url: str, interceptor: Intercepted) -> Iterator[Any]:
-    """Yield a stub on a channel of its own, with a user's interceptor."""
-    with grpc.insecure_channel(url) as channel:
-        watched = grpc.intercept_channel(channel, interceptor)
-        yield grpc_service_pb2_grpc.GRPCServiceStub(watched)
-
-
-def test_cancelled_before_the_request(triton: Any) -> None:
-    """A future that is cancelled during the configuration request sends no inference."""
-    fetching, cancelled = threading.Event(), threading.Event()
-
-    def hold(proceed: Callable[[], Any]) -> Any:
-        fetching.set()
-        assert cancelled.wait(SECONDS)
-        return proceed()
-
-    interceptor = Intercepted(ModelConfig=hold)
-    with intercepted(triton.grpc, interceptor) as stub:
-        future = stub.Infer.future(simple_request())
-        assert fetching.wait(SECONDS)
-        assert future.cancel()
-        cancelled.set()
-        assert is_sum(stub.Infer(simple_request(1)), 1)
-    assert future.cancelled()
-    assert interceptor.names.count("ModelInfer") == 1
-
-
-# ------------------------------------------------------------ channels of the user's own
-
-
-class Failing:
-    """A channel's method that raises when called."""
-
-    def __init__(self, method: Any, error: Exception) -> None:
-        self._method = method
-        self._error = error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._method, name)
-
-    def future(self, *_: Any, **__: Any) -> Any:
-        raise self._error
-
-    with_call = future
-
-
-class UsersChannel:
-    """A channel whose method ``fails`` raises ``error`` when a future is requested.
-
-    Its class has no hash.
-    """
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, channel: Any, fails: str, error: Exception) -> None:
-        self._channel = channel
-        self._fails = fails
-        self._error = error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._channel, name)
-
-    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        result = self._channel.unary_unary(method, *args, **kwargs)
-        return Failing(result, self._error) if method.endswith(self._fails) else result
-
-
-@pytest.mark.parametrize("error", [LookupError("own"), futures.TimeoutError("own")], ids=repr)
-def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
-    """An exception of a user's channel in the background becomes the future's exception."""
-    with grpc.insecure_channel(triton.grpc) as channel:
-        users = UsersChannel(channel, "ModelInfer", error)
-        future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
-        with pytest.raises(type(error)) as caught:
-            future.result(SECONDS)
-    assert caught.value is error
-    assert (future.code(), future.details()) == (Code.UNKNOWN, "own")
 
 
 def raising(error: type[BaseException]) -> Callable[..., None]:

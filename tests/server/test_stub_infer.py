@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorrtserver.shared_memory as shm
-from tensorrtserver.api import grpc_service_pb2, server_status_pb2
+from tensorrtserver.api import grpc_service_pb2
 from tensorrtserver.api import request_status_pb2 as codes
 from tests.server.stub_cases import (
     SECONDS,
@@ -17,7 +17,6 @@ from tests.server.stub_cases import (
     is_sum,
     simple_request,
 )
-from tritonclient_shim.service import with_regions_for_v1_clients
 
 pb: Any = grpc_service_pb2  # the modules that it imports are not in its stubs
 
@@ -175,15 +174,3 @@ def test_cuda_region_without_gpu(stub: Any) -> None:
     assert code in (codes.INVALID_ARG, codes.INTERNAL, codes.UNSUPPORTED)
     assert "failed to register" in message
     assert "gpu" not in listed(stub)
-
-
-def test_regions_for_genuine_clients(stub: Any, region: Any) -> None:
-    """Genuine clients parse the status as SharedMemoryStatus, regions as field 2."""
-    # docs/v1-behaviour.md §9.2
-    assert register(stub, "in put") == (SUCCESS, "")
-    sent = with_regions_for_v1_clients(control(stub, status={}))
-    received = pb.SharedMemoryControlResponse.FromString(sent.SerializeToString())
-    status = received.shared_memory_status
-    assert "in put" in [region.name for region in status.shared_memory_region]
-    genuine = server_status_pb2.SharedMemoryStatus.FromString(status.SerializeToString())
-    assert "in put" in [region.name for region in genuine.shared_memory_region]

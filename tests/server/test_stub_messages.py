@@ -16,12 +16,10 @@ from google.protobuf import (
     message_factory,
 )
 
-from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import model_config_pb2
 from tensorrtserver.api import request_status_pb2 as codes
 from tests.server.stub_cases import (
     SECONDS,
-    SUCCESS,
     error_of,
     is_sum,
     join_threads,
@@ -82,27 +80,6 @@ def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
     with stub_at(NOWHERE) as nobody, pytest.raises(grpc.RpcError) as caught:
         nobody.Profile(model_config_pb2.ModelConfig())
     assert caught.value.code() is Code.UNAVAILABLE
-
-
-ODD = [
-    ("Profile", model_config_pb2.ModelConfig(name="pause")),
-    ("Health", pb.HealthRequest(mode="well")),
-    ("Repository", pb.RepositoryRequest()),
-    ("SharedMemoryControl", pb.SharedMemoryControlRequest()),
-    ("SharedMemoryControl", pb.SharedMemoryControlRequest(register={"name": "x"})),
-]
-
-
-def test_odd_requests_reach_the_server(start_triton: Any) -> None:
-    """Odd messages get v1's refusal if a server is there, and UNAVAILABLE if not."""
-    server = start_triton(models=[])
-    with stub_at(server.grpc) as stub:
-        for name, odd in ODD:
-            assert ways(stub, name, odd)["call"]().request_status.code != SUCCESS
-        server.kill()
-        for name, odd in ODD:
-            for way, act in ways(stub, name, odd).items():
-                assert error_of(act).code() is Code.UNAVAILABLE, way
 
 
 # --------------------------------------------------------- arguments that are no request

@@ -71,12 +71,3 @@ def test_development_mode_shows_the_cause(tmp_path: Path, nobody: str, protocol:
     shown = traceback(tmp_path, CALLS["unknown model"], nobody, protocol, "-X", "dev")
     assert CAUSE in shown
     assert "Connection refused" in shown
-
-
-def test_the_cause_can_be_read(tmp_path: Path) -> None:
-    """The ``__context__`` of an error has its cause."""
-    text = "try:\n    InferContext('127.0.0.1:1', 0, 'm')\nexcept Exception as error:\n"
-    (tmp_path / "old.py").write_text(
-        f"from tensorrtserver.api import *\n{text}    print(repr(error.__context__))\n"
-    )
-    assert "Couldn't connect to server" in python(tmp_path, "old.py").stdout
