@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
@@ -16,7 +15,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     server_status_pb2,
 )
-from testbed import TritonServer, repository
+from testbed import TritonServer
 from tests.reliability.server_process import MODEL, ServerProcess
 from tests.server.infer_cases import ONE, PATIENCE, wait_for
 
@@ -59,30 +58,6 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
     assert states(server, protocol, "spare")[1] != server_status_pb2.MODEL_READY
     unavailable = {1: server_status_pb2.MODEL_UNAVAILABLE}
     wait_for(lambda: states(server, protocol, "spare") == unavailable)
-
-
-def test_versions_that_failed(start_triton: Callable[..., Any], tmp_path: Any) -> None:
-    """A failed load names all versions that are not available (docs/v1-behaviour.md §6.4)."""
-    repository.write(tmp_path, ["multi_version", "broken"])
-    shutil.copy(tmp_path / "broken" / "1" / "model.py", tmp_path / "multi_version" / "2")
-    server = start_triton([], tmp_path)
-    start = "failed to load 'multi_version', versions that are not available: "
-    for protocol in (0, 1):
-        with ModelControlContext(server.url(protocol), protocol) as control:
-            error = refusal(control.load, "multi_version")
-        assert error.message().startswith(start)
-        assert "2" in error.message()[len(start) :].split(",")
-
-
-def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """Unloading removes every version, and loading restores every version."""
-    # docs/v1-behaviour.md §6.4
-    control.unload("multi_version")
-    gone = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_UNAVAILABLE)
-    wait_for(lambda: states(server, protocol, "multi_version") == gone)
-    control.load("multi_version")
-    ready = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_READY)
-    assert states(server, protocol, "multi_version") == ready
 
 
 @pytest.fixture(scope="module")

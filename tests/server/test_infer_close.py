@@ -146,13 +146,6 @@ def test_close_while_another_thread_waits(connect: Any, wait: str) -> None:
     assert [error.message() for error in raised] == [CLOSED]
 
 
-def test_context_that_was_never_made() -> None:
-    """``__del__`` of an object without constructor prints nothing (docs/v1-behaviour.md §6)."""
-    context = InferContext.__new__(InferContext)
-    context.__del__()
-    assert context.close() is None
-
-
 class Announcing(InferContext):
     """A subclass that releases a resource in close()."""
 
@@ -183,18 +176,6 @@ def collected(gone: Any) -> bool:
         gc.collect()
         time.sleep(0.01)
     return gone() is None
-
-
-def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
-    """A context that was used asynchronously can be collected, with and without a fetch."""
-    # docs/v1-behaviour.md §6
-    context, done = InferContext(url, protocol, "simple"), Completions()
-    for _ in range(3):
-        context.async_run(lambda _context, request_id: done(None, request_id), add_sub(), BOTH)
-    context.get_async_run_results(done.wait(3)[0])
-    gone = weakref.ref(context)
-    del context
-    assert collected(gone)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

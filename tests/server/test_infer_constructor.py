@@ -10,7 +10,7 @@ import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from testbed.process import free_ports
-from tests.server.infer_cases import BOTH, ONE, add_sub, client_error, server_error
+from tests.server.infer_cases import BOTH, add_sub, server_error
 from tests.server.odd_servers import foreign_server
 
 
@@ -90,28 +90,3 @@ def test_server_down(protocol: int, streaming: bool) -> None:
         with pytest.raises(InferenceServerException) as caught:
             InferContext(url, protocol, "simple", streaming=streaming)
         assert str(caught.value).startswith(f"[ 0] {message}")
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [(200, b"<html>hi</html>"), (200, b"{}"), (500, b""), (404, b"{}")],
-)
-def test_not_an_inference_server(status: int, body: bytes) -> None:
-    """A reply of a foreign server gives ``status request did not return status``."""
-    # docs/v1-behaviour.md §3.1
-    with foreign_server(status, body) as foreign, client_error(
-        "status request did not return status"
-    ):
-        InferContext(foreign.url, 0, "simple")
-
-
-def test_failed_constructor_leaves_a_closable_object(url: str, protocol: int) -> None:
-    """An object whose constructor failed is closed, and can be closed again."""
-    # docs/v1-behaviour.md §3.1
-    context = InferContext.__new__(InferContext)
-    with pytest.raises(InferenceServerException, match="unknown model 'nope'"):
-        context.__init__(url, protocol, "nope")  # type: ignore[misc]
-    assert context.close() is None
-    assert context._ctx is None
-    with client_error("InferContext is closed"):
-        context.run(add_sub(), ONE)

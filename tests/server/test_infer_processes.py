@@ -31,25 +31,22 @@ def in_child(work: Callable[[], bool]) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-class TestFork:
-    """Contexts in forked children (docs/v1-behaviour.md §F.5)."""
+@pytest.mark.smoke
+def test_child_makes_its_own(triton: Any) -> None:
+    """A child of a process that has used contexts can make its own."""
+    # docs/v1-behaviour.md §F.5
+    with InferContext(triton.http, 0, "simple") as context:
+        context.run(add_sub(), BOTH)
 
-    @pytest.mark.smoke
-    def test_child_makes_its_own(self, triton: Any) -> None:
-        """A child of a process that has used contexts can make its own."""
-        # docs/v1-behaviour.md §F.5
-        with InferContext(triton.http, 0, "simple") as context:
-            context.run(add_sub(), BOTH)
+        def work() -> bool:
+            done = Completions()
+            with InferContext(triton.http, 0, "simple") as own:
+                own.async_run(done, add_sub(), BOTH)
+                results: Any = own.get_async_run_results(*done.wait())
+                return bool(results["OUTPUT0"][0].tolist() == SUM)
 
-            def work() -> bool:
-                done = Completions()
-                with InferContext(triton.http, 0, "simple") as own:
-                    own.async_run(done, add_sub(), BOTH)
-                    results: Any = own.get_async_run_results(*done.wait())
-                    return bool(results["OUTPUT0"][0].tolist() == SUM)
-
-            assert in_child(work) == 0
-            assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+        assert in_child(work) == 0
+        assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
 
 #: A child infers over gRPC before its parent does. gRPC itself does not support both.

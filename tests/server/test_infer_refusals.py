@@ -14,7 +14,7 @@ import pytest
 import tritonclient.utils
 
 from tensorrtserver.api import InferContext, InferenceServerException
-from tests.server.infer_cases import CLASS, ONE, client_error, fp32, server_error
+from tests.server.infer_cases import ONE, client_error, fp32, server_error
 from tests.server.odd_servers import foreign_server
 from tritonclient_shim.core.errors import cause_of
 
@@ -88,19 +88,6 @@ def test_http_answer_without_results() -> None:
         with client_error("unable to find result for output 'OUTPUT0'"):
             context.run(fp32(1), ONE)
         assert context.run(fp32(1), {}) == {}
-
-
-def test_labels_of_a_server_without_classification() -> None:
-    """If a v2 server does not classify, the client does, without labels."""
-    # docs/v1-behaviour.md §4.2
-    labelled = CONFIG.replace(b'"dims":[1]}]}', b'"dims":[3],"label_filename":"labels.txt"}]}')
-    reply = b'{"model_name":"m","model_version":"v2.0","outputs":[%s]}'
-    scores = b'{"name":"OUTPUT0","datatype":"FP32","shape":[1,3],"data":[1,3,2]}'
-    with foreign_server(200, labelled) as foreign, InferContext(foreign.url, 0, "m") as context:
-        foreign.body = reply % scores
-        (result,) = context.run(fp32(1), {"OUTPUT0": (CLASS, 2)})["OUTPUT0"]
-        assert [tuple(item) for item in result] == [(1, 3.0, ""), (2, 2.0, "")]
-        assert context.get_last_request_model_version() == -1
 
 
 @pytest.mark.smoke

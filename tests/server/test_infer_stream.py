@@ -25,7 +25,6 @@ from tests.server.infer_cases import (
     number,
     server_error,
 )
-from tests.stream_server import StreamServer, reply
 
 OUTPUT = {"OUTPUT": RAW}
 
@@ -70,16 +69,6 @@ def test_old_style(stream: Any) -> None:
     assert context.get_ready_async_request(True) == ids[0]
     assert number(context.get_async_run_results(ids[1], True)) == 0
     assert number(context.get_async_run_results(ids[0], True)) == pytest.approx(1.0)
-
-
-def test_a_version_that_is_no_number() -> None:
-    """A version that is not a number, which KServe v2 allows, becomes v1's -1 for the latest."""
-    answers = StreamServer(lambda request: [reply(request.id, version="v2.0")])
-    with answers as server, InferContext(server.address, 1, "slow", streaming=True) as context:
-        context.run(fp32(0), ONE)
-        assert context.get_last_request_model_version() == -1
-        context.get_async_run_results(context.async_run(fp32(0), ONE), True)
-        assert context.get_last_request_model_version() == -1
 
 
 LOST = (

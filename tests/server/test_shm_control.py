@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tritonclient.http
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
@@ -62,19 +61,6 @@ def test_register_and_unregister(regions: Regions, control: SharedMemoryControlC
     assert control.unregister(handle) is None
     assert control.get_last_request_id() == 0
     assert "plain" not in regions.listed()
-
-
-def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """None, a null handle, and other values that are no handle are errors. v1 crashed."""
-    # docs/v1-behaviour.md §6.5
-    block = ctypes.create_string_buffer(64)
-    foreign = ctypes.c_void_p(ctypes.addressof(block))
-    for call in (control.register, control.cuda_register, control.unregister):
-        for handle in (None, ctypes.c_void_p(None), foreign, "name", 64):
-            with pytest.raises(InferenceServerException, match="shared memory handle") as caught:
-                call(handle)  # type: ignore[arg-type]
-            assert str(caught.value).startswith("[ 0] ")
-            assert control.get_last_request_id() is None
 
 
 def test_status_of_cuda_regions() -> None:
@@ -234,20 +220,6 @@ def test_unregister_one_of_two(regions: Regions, context: InferContext, dropped:
         assert total(context, handles[dropped], kept) == (2 * RAMP).tolist()
 
 
-def test_second_name_is_larger(regions: Regions, context: InferContext) -> None:
-    """A second name may cover more of the key than the first. Each name has its own size."""
-    key = regions.new_key()
-    small = regions.create(64, "small", key)
-    regions.control.register(small)
-    large = regions.create(8192, "large", key)  # as in v1, creating a key again resizes it
-    regions.control.register(large)
-    assert regions.listed()["small"] == (key, 0, 64)
-    assert regions.listed()["large"] == (key, 0, 8192)
-    shm.set_shared_memory_region(large, [RAMP])
-    context.run({"INPUT0": small, "INPUT1": small}, {"OUTPUT0": (RAW, large)})
-    assert total(context, small, [RAMP]) == (3 * RAMP).tolist()
-
-
 def test_key_with_a_new_object(regions: Regions, context: InferContext) -> None:
     """A key that was destroyed and created again refers to the new memory."""
     key = regions.new_key()
@@ -260,34 +232,6 @@ def test_key_with_a_new_object(regions: Regions, context: InferContext) -> None:
     shm.set_shared_memory_region(new, [RAMP + 100])
     assert total(context, new, new) == (2 * RAMP + 200).tolist()
     assert total(context, old, old) == (2 * RAMP).tolist()
-
-
-def test_key_registered_by_others(triton: Any, regions: Regions, context: InferContext) -> None:
-    """Names that another process or protocol registered for a key do not matter."""
-    key = regions.new_key()
-    mine = regions.create(64, "mine", key)
-    with tritonclient.http.InferenceServerClient(triton.http) as theirs:
-        theirs.register_system_shared_memory("theirs", key, 64)
-        regions.control.register(mine)
-        shm.set_shared_memory_region(mine, [RAMP])
-        assert total(context, mine, mine) == (2 * RAMP).tolist()
-        theirs.unregister_system_shared_memory("theirs")
-    assert total(context, mine, mine) == (2 * RAMP).tolist()
-
-
-def test_names_after_unregister_all(regions: Regions, context: InferContext) -> None:
-    """unregister_all leaves no name and last id 0, also without any region."""
-    # docs/v1-behaviour.md §6
-    key = regions.new_key()
-    handles = [regions.create(64, name, key) for name in ("first", "second", "third")]
-    for _ in range(2):
-        for handle in handles:
-            regions.control.register(handle)
-        assert total(context, handles[0], handles[2]) == [0] * 16
-        for _ in range(2):
-            assert regions.control.unregister_all() is None
-            assert regions.control.get_last_request_id() == 0
-            assert regions.listed() == {}
 
 
 def test_names_from_many_threads(regions: Regions, url: str, protocol: int) -> None:

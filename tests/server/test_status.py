@@ -43,21 +43,11 @@ def test_all_models(triton: Any, protocol: int) -> None:
 
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
-    """Yield a server with models that were unloaded, failed, deleted on disk, and duplicated."""
-    first, second = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
-    repository.write(first, ["simple", "spare", "broken", "multi_version", "slow"])
-    repository.write(second, ["slow"])
-    extra = [f"--model-repository={second}"]
-    with TritonServer.start(
-        ["simple", "spare", "multi_version"], first, extra_args=extra
-    ) as server:
-        with ModelControlContext(server.http, 0) as control:
-            control.unload("spare")
-            for name in ("broken", "slow"):
-                with pytest.raises(InferenceServerException, match=f"failed to load '{name}'"):
-                    control.load(name)
-        shutil.rmtree(first / "multi_version")
-        wait_until_unloaded(server, "spare")
+    """Yield a server with a loaded model that was deleted on disk."""
+    folder = tmp_path_factory.mktemp("models")
+    repository.write(folder, ["multi_version"])
+    with TritonServer.start(["multi_version"], folder) as server:
+        shutil.rmtree(folder / "multi_version")
         yield server
 
 
@@ -70,15 +60,6 @@ def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
         assert {n: v.ready_state for n, v in model.version_status.items()} == dict.fromkeys(
             (1, 2, 3), READY
         )
-
-
-def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
-    """A model in two repositories has no version, and the status succeeds."""
-    # docs/v1-behaviour.md §E.12
-    for name in (None, "slow"):
-        model = status_of(changing, protocol, name).model_status["slow"]
-        assert model.config.name == "slow"
-        assert len(model.version_status) == 0
 
 
 @pytest.mark.smoke

@@ -83,13 +83,6 @@ def test_interceptors_options_and_streams(triton: Any) -> None:
     assert "ModelStreamInfer" in recorder.names
 
 
-def test_default_receive_limit_stays(stub: Any) -> None:
-    """A channel without options receives 4 MiB, as in v1's raw scripts."""
-    request = infer_request("identity_fp32", {"INPUT0": bytes(5 << 20)}, ["OUTPUT0"])
-    request.meta_data.input[0].dims.append(5 << 18)
-    assert error_of(lambda: stub.Infer(request)).code() is Code.RESOURCE_EXHAUSTED
-
-
 @pytest.mark.parametrize("way", ["call", "with_call", "future", "stream"])
 def test_timeout_is_for_the_whole_call(stub: Any, way: str) -> None:
     """A positional timeout ends the call and its configuration request with DEADLINE_EXCEEDED."""

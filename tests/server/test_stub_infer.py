@@ -164,13 +164,3 @@ def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
     with open("/dev/shm" + KEY, "rb") as memory:
         written = np.frombuffer(memory.read()[64:128], np.int32)
     assert written.tolist() == list(range(-1, 15))
-
-
-def test_cuda_region_without_gpu(stub: Any) -> None:
-    """A server without CUDA refuses a CUDA handle that it receives (docs/v1-behaviour.md §6.5)."""
-    cuda = {"raw_handle": bytes(64), "device_id": 0}
-    wanted = {"name": "gpu", "cuda_shared_memory": cuda, "byte_size": 64}
-    code, message = outcome(control(stub, register=wanted))
-    assert code in (codes.INVALID_ARG, codes.INTERNAL, codes.UNSUPPORTED)
-    assert "failed to register" in message
-    assert "gpu" not in listed(stub)

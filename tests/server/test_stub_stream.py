@@ -114,20 +114,6 @@ def test_requests_are_sent_before_anyone_listens(stub: Any) -> None:
     assert ids(stream) == list(range(100))
 
 
-def test_large_tensors(stub: Any) -> None:
-    """Requests beyond the limit of those waiting for the network are all sent, in order."""
-    data = np.arange(250_000, dtype=np.float32)
-
-    def requests() -> Iterator[Any]:
-        for number in range(100):
-            request = infer_request("identity_fp32", {"INPUT0": data}, ["OUTPUT0"], number=number)
-            request.meta_data.input[0].dims.append(data.size)
-            yield request
-
-    answers = stub.StreamInfer(requests(), SECONDS)
-    assert [answer.raw_output[0] == data.tobytes() for answer in answers] == [True] * 100
-
-
 # -------------------------------------------------------------------------------- endings
 
 
@@ -198,16 +184,3 @@ def test_generator_that_fails(stub: Any, error: type[BaseException], caplog: Any
         "Exception iterating requests!",
     )
     assert error.__name__ in caplog.text
-
-
-def test_many_streams_at_once(triton: Any) -> None:
-    """Streams of one channel do not mix their replies."""
-    with stub_at(triton.grpc) as stub:
-        streams = [
-            stub.StreamInfer(iter([simple_request(10 * k + n) for n in range(10)]), SECONDS)
-            for k in range(8)
-        ]
-        for k, stream in enumerate(streams):
-            right = [is_sum(answer, 10 * k + n) for n, answer in enumerate(stream)]
-            assert right == [True] * 10
-    assert not join_threads()

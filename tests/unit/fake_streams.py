@@ -23,7 +23,6 @@ class FakeStream:
         self.closed: list[bool] = []
         self.takes = True  # until it has ended; its end may be reported later
         self.fails: BackendError | None = None
-        self.ends_first = False
 
     def end(self, error: BackendError | None = LOST) -> None:
         """End the stream, and report it."""
@@ -31,8 +30,6 @@ class FakeStream:
         self._on_end(error)
 
     def send(self, call: InferCall) -> None:
-        if self.ends_first:
-            self.end()
         if self.fails is not None:
             raise self.fails
         if not self.takes:
@@ -45,15 +42,12 @@ class FakeStream:
 
 
 class FakeBackend:
-    """A backend that opens such streams, or raises ``refuses``."""
+    """A backend that opens such streams."""
 
     def __init__(self) -> None:
         self.streams: list[FakeStream] = []
-        self.refuses: BackendError | None = None
 
     def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
-        if self.refuses is not None:
-            raise self.refuses
         self.streams.append(FakeStream(on_reply, on_end))
         return self.streams[-1]
 

@@ -37,11 +37,6 @@ TIES = {
     ),
 }
 
-ALL_EQUAL = (
-    "30 21 22 23 24 25 26 27 28 29 20 31 32 33 34 35 36 37 38 39 10 1 2 3 4 5 6 7 8 9 0 "
-    "11 12 13 14 15 16 17 18 19 "
-)
-
 #: Seed and length -> order of values, one in six of them NaN.
 NANS = {
     10: ("7 4 1 3 5 6 0 2 8 9 "),
@@ -96,14 +91,6 @@ def test_ties(case: tuple[int, int, int]) -> None:
     for dtype in ("f4", "f8", "i4", "u1", "i8"):
         for count in (1, 3, len(scores) - 1, len(scores)):
             assert best(np.array([scores], dtype), count) == [expected[:count]]
-
-
-def test_all_equal() -> None:
-    """If all values are equal, up to 16 stay in the order of their indices."""
-    # docs/v1-behaviour.md §4.2
-    assert introsort.descending([1.0] * 40) == numbers(ALL_EQUAL)
-    for size in range(17):
-        assert introsort.descending([2.5] * size) == list(range(size))
 
 
 @pytest.mark.parametrize("length", NANS)

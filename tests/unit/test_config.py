@@ -65,13 +65,6 @@ def test_bf16_keeps_its_number() -> None:
     assert to_v1(document()).model_warmup[0].inputs["I"].data_type == 14
 
 
-def test_users_own_texts_stay() -> None:
-    """Parameters and tags stay unchanged, for all words in them (docs/v1-behaviour.md §8.3)."""
-    config = to_v1(document())
-    assert config.parameters["data_type"].string_value == "TYPE_BF16"
-    assert config.metric_tags["data_type"] == "TYPE_BF16"
-
-
 def test_wire_bytes_without_newer_fields() -> None:
     """v1's message parses v2's bytes, and drops fields that v1 lacks."""
     # docs/v1-behaviour.md §8.3

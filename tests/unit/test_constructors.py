@@ -12,7 +12,6 @@ from tritonclient_shim.translate.constructors import (
     check_headers,
     parse_headers,
     parse_url,
-    protocol_of,
 )
 
 
@@ -86,13 +85,3 @@ def test_scheme(url: str, secure: bool, protocol: str) -> None:
     """A url has a scheme or none; https and grpcs mean TLS."""
     # docs/v1-behaviour.md §3.1
     assert parse_url(url, protocol) == Endpoint(protocol, "host:8000", secure)
-
-
-@pytest.mark.parametrize("value", [2, -1])
-def test_other_protocol_numbers(value: int) -> None:
-    """Another int is a client error with v1's text (docs/v1-behaviour.md §1.5)."""
-    with pytest.raises(InferenceServerException) as caught:
-        protocol_of(value)
-    assert str(caught.value) == (
-        "[ 0] unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
-    )

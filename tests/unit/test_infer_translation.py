@@ -122,21 +122,6 @@ def test_output_in_two_forms() -> None:
         assert call.outputs == (OutputSpec("OUT", wanted),)
 
 
-def test_classes_of_an_unknown_output() -> None:
-    """An unknown output is requested raw, so that the server refuses it."""
-    instance = V1Request(-1, 1, (), (V1Output("NONE", class_count=2),))
-    assert to_v2.infer_call(PROFILE, instance, HTTP).outputs == (OutputSpec("NONE"),)
-
-
-def test_tuples_in_place_of_arrays() -> None:
-    """A list of tuples counts as (handle, shape) and leaves no value, as in v1."""
-    # docs/v1-behaviour.md §3.3
-    with pytest.raises(
-        InferenceServerException, match="expecting 2 invocations of SetRaw for input 'DATA', have 0"
-    ):
-        bind(2, DATA=[(1,), (2,)], SHAPE=[TWO])
-
-
 def test_output_without_dimensions() -> None:
     """Each entry of an output without dimensions is an array without dimensions."""
     actual = result.arrays("INT32", (), np.array([5, 6], np.int32).tobytes(), 2)
@@ -147,13 +132,6 @@ def test_empty_view() -> None:
     """An empty part of a message is an empty array, although NumPy refuses it."""
     (array,) = result.arrays("INT32", (0, 4), memoryview(b""), 1)
     assert (array.shape, array.dtype) == ((0, 4), np.int32)
-
-
-def test_strings_that_do_not_fit() -> None:
-    """A string tensor with too few elements is a ValueError, like a numeric tensor."""
-    # docs/v1-behaviour.md §4.1
-    with pytest.raises(ValueError, match=r"array of size 1 into shape \(2, 1\)"):
-        result.arrays("BYTES", (1,), b"\1\0\0\0a", 2)
 
 
 def test_data_that_does_not_fit() -> None:

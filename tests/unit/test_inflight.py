@@ -91,36 +91,6 @@ def test_known_from_the_callback_on(table: InFlight) -> None:
     assert table.take(2, None) is not None
 
 
-def test_known_at_once_when_waiting_is_spelt_out(table: InFlight) -> None:
-    """The fetch of 1.4 to 1.7 knows a completed request before its callback."""
-    # docs/v1-behaviour.md §2.2
-    first, second = Called(table), Called(table)
-    add(table, 1, first)
-    add(table, 2, second)
-    assert table.take(2, False) is None
-    complete(table, 1, "answer 1")
-    assert first.entered.wait(PATIENCE)
-    complete(table, 2, "answer 2")
-    taken = table.take(2, False)
-    assert taken is not None
-    assert text_of(taken) == "answer 2"
-    first.leave.set()
-    assert second.entered.wait(PATIENCE)  # its callback is called nevertheless
-    second.leave.set()
-    assert refused(table, 2, True) == UNKNOWN
-
-
-def test_forgotten(table: InFlight) -> None:
-    """A request that could not be sent is unknown; a late report of it is dropped."""
-    # docs/v1-behaviour.md §5
-    called = Called(table)
-    add(table, 1, called)
-    table.forget(1)
-    complete(table, 1, "answer")
-    assert refused(table, 1, True) == UNKNOWN
-    assert called.ids == []
-
-
 def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
     """close drops completed requests whose callback has not begun."""
     # docs/v1-behaviour.md §5
@@ -144,24 +114,6 @@ def test_close_that_need_not_wait(table: InFlight) -> None:
     closer.start()
     closer.join(PATIENCE)
     assert not closer.is_alive()
-
-
-def test_thread_ends_with_the_context(table: InFlight) -> None:
-    """Each context has one callback thread, started late and ended by close."""
-    # docs/v1-behaviour.md §5
-    threads: list[Any] = []
-    done = threading.Event()
-
-    def callback(request_id: int) -> None:
-        threads.append(threading.current_thread())
-        done.set()
-
-    add(table, 1, callback)
-    complete(table, 1, "answer")
-    assert done.wait(PATIENCE)
-    table.close()
-    threads[0].join(PATIENCE)
-    assert not threads[0].is_alive()
 
 
 def test_no_thread_for_a_callback(table: InFlight, monkeypatch: pytest.MonkeyPatch) -> None:

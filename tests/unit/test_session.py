@@ -10,7 +10,6 @@ from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
     ServerError,
-    Unsendable,
 )
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import HTTP, Endpoint
@@ -45,24 +44,6 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Any:
     return fake
 
 
-def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If two threads open a backend, one is closed and both threads use the other."""
-    session = ServerSession(ENDPOINT)
-    first: Any = FakeBackend(ServerMetadata("", ""))
-    second: Any = FakeBackend(ServerMetadata("", ""))
-    pending: list[FakeBackend] = [second, first]
-
-    def open_backend(*_: object) -> FakeBackend:
-        opened = pending.pop()
-        if pending:
-            assert session.backend == second  # the other thread, in the middle of ours
-        return opened
-
-    monkeypatch.setattr(module, "open_backend", open_backend)
-    assert session.backend == second
-    assert (first.closed, second.closed) == (1, 0)
-
-
 def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     """An error is raised also without a server id. The next error requests the id again."""
     # docs/v1-behaviour.md §1.6
@@ -80,10 +61,3 @@ def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> No
     assert advice.startswith("(host/a b; is this")
     assert "doctor --url 'https://host/a b' --protocol http)" in advice
     assert "s3cret" not in advice
-
-
-def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:
-    """An error without network access does not mention the address."""
-    error = ServerSession(ENDPOINT).to_v1_error(Unsendable("a name with a line break"))
-    assert error.debug_details() is None
-    assert not hasattr(error, "__notes__")

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import (
@@ -23,7 +21,6 @@ from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.translate.status import infer_stats, to_status
 
 METADATA = ServerMetadata("inference:0", "2.51.0")
-COUNTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)
 
 
 def batch(size: int, count: int) -> BatchStatistics:
@@ -107,18 +104,6 @@ def test_requests_by_batch_size() -> None:
     assert (two.success.total_time_ns, two.queue.count) == (2014, 2)
 
 
-@given(COUNTS)
-def test_times_are_shared_out_by_count(counts: list[int]) -> None:
-    """Times divided by count add up to the server's totals, but for rounding."""
-    # docs/v2-mapping.md §7
-    whole = statistics(counts)
-    rows = infer_stats(whole).values()
-    for part in ("success", "queue"):
-        total = sum(getattr(row, part).total_time_ns for row in rows)
-        assert 0 <= getattr(whole, part).ns - total <= len(rows)
-    assert sum(row.success.count for row in rows) == whole.success.count
-
-
 def test_merged_requests() -> None:
     """Requests executed together are all under 1, with the totals (docs/v2-mapping.md §7)."""
     stats = infer_stats(statistics([0, 3], requests=6))
@@ -134,9 +119,3 @@ def test_failed_and_merged_executions() -> None:
     stats = infer_stats(merged)
     assert list(stats) == [1]
     assert (stats[1].success.count, stats[1].failed.count) == (2, 1)
-
-
-def test_requests_without_executions() -> None:
-    """An ensemble has requests and no executions, all under 1."""
-    stats = infer_stats(ModelStatistics("e", "1", success=Duration(2, 9)))
-    assert {size: row.success.count for size, row in stats.items()} == {1: 2}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.fake_streams import LOST, FakeBackend, FakeStream, call
-from tritonclient_shim.core.errors import ServerError, StreamEnded, TransportError
+from tritonclient_shim.core.errors import ServerError, TransportError
 from tritonclient_shim.session.streams import ContextStream
 
 
@@ -74,16 +74,6 @@ def test_end(fake: FakeBackend, stream: ContextStream, error: Any) -> None:
     assert (again, fake.sent, len(got)) == ([(3, "answer")], [["1", "2"], ["3"]], 2)
 
 
-def test_answered_during_the_end(fake: FakeBackend, stream: ContextStream) -> None:
-    """A request that is answered while earlier requests fail keeps its only outcome."""
-    got: list[Any] = []
-    opened = fake.latest
-    stream.send(call(1), lambda outcome: opened.on_reply("2", "answer"))
-    stream.send(call(2), got.append)
-    opened.end()
-    assert got == ["answer"]
-
-
 def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) -> None:
     """A request that an ended stream refuses goes only to the next stream."""
     fake.latest.takes = False
@@ -102,30 +92,6 @@ def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
     fake.latest.fails = None
     keep(stream, 2)
     assert (got, fake.sent) == ([], [["2"]])
-
-
-def test_send_fails_after_the_end(fake: FakeBackend, stream: ContextStream) -> None:
-    """If the stream's end has already reported the failure, it is neither raised nor sent again."""
-    fake.latest.ends_first = True
-    assert keep(stream, 1) == [(1, LOST)]
-    assert fake.sent == [[]]
-
-
-def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -> None:
-    """Without a server a request tries at most two streams, and gets the reason of its failure."""
-    fake.latest.end()
-    real = fake.open_stream
-
-    def ended(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
-        opened = real(on_reply, on_end)
-        opened.takes = False
-        return opened
-
-    fake.open_stream = ended  # type: ignore[method-assign]
-    for opened in (3, 4):
-        with pytest.raises(StreamEnded, match="Socket closed"):
-            stream.send(call(1), print)
-        assert len(fake.streams) == opened
 
 
 def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) -> None:
@@ -186,18 +152,3 @@ def test_close(fake: FakeBackend, stream: ContextStream, wait: bool, broken: boo
     with pytest.raises(TransportError, match="Stream has been closed."):
         stream.send(call(1), print)
     assert fake.sent == [[]]
-
-
-def test_close_while_a_stream_is_opened(fake: FakeBackend, stream: ContextStream) -> None:
-    """A stream that opens while its context is closed is closed too."""
-    real = fake.open_stream
-
-    def open_stream(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
-        stream.close(wait=False)
-        return real(on_reply, on_end)
-
-    fake.open_stream = open_stream  # type: ignore[method-assign]
-    fake.latest.end()
-    with pytest.raises(TransportError, match="Stream has been closed."):
-        stream.send(call(1), print)
-    assert (len(fake.streams), fake.latest.closed, fake.sent) == (2, [False], [[], []])

@@ -73,18 +73,6 @@ def test_model_without_batching_has_no_batch_in_dims() -> None:
 @pytest.mark.parametrize(
     ("v1_header", "data", "text"),
     [
-        (header(0), (b"",), "inference request batch-size must be >= 1 for 'm'"),
-        (header(9), (b"",), "inference request batch-size must be <= 8 for 'm'"),
-        (
-            api_pb2.InferRequestHeader(batch_size=1),
-            (),
-            "expected 1 inputs but got 0 inputs for model 'm'",
-        ),
-        (
-            api_pb2.InferRequestHeader(batch_size=1, input=[{"name": "X"}]),
-            (b"",),
-            "unexpected inference input 'X' for model 'm'",
-        ),
         (
             header(1, (2, 4)),
             (b"",),
@@ -102,14 +90,6 @@ def test_model_without_batching_has_no_batch_in_dims() -> None:
 def test_refusals(v1_header: Any, data: tuple[bytes, ...], text: str) -> None:
     """A wrong request has the refusal of v1's server, in its words (docs/v1-behaviour.md §3.4)."""
     assert refusal(profile(), v1_header, *data) == text
-
-
-def test_batch_of_a_model_without_batching() -> None:
-    """A model without batching takes 1 and refuses 2 with its maximum, 0."""
-    # docs/v1-behaviour.md §3.5
-    assert lowered(profile(largest=0), header(1), 24).batch_size == 1
-    text = "inference request batch-size must be <= 0 for 'm'"
-    assert refusal(profile(largest=0), header(2), bytes(48)) == text
 
 
 def test_shape_tensor_stands_once_for_the_batch() -> None:
@@ -190,6 +170,3 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
         model, result = two_inputs()
         v1_messages.to_request_of_body(model, -1, result, [bytes(size)])
     assert caught.value.message == text
-
-
-# --------------------------------------------------------------------------------- replies
