@@ -10,7 +10,6 @@ pools of their own, and even messages of another type, such as ``Profile(ModelCo
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable
 
 import grpc
@@ -19,7 +18,7 @@ from tritonclient_shim import notice
 from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.service import ControlService, InferService
-from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.session.inference import Answer, Refused
 from tritonclient_shim.stub.calls import CallFuture, Calls, UsersChannel, parsed, serialized
 from tritonclient_shim.stub.streams import StreamCall
 
@@ -130,7 +129,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         return self._method(calls.control, message)
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        future.on_thread(lambda: future.run(lambda: self._answer(calls, message)))
+        future.run_on_thread(lambda: self._answer(calls, message))
 
 
 class InferRpc(UnaryRpc):
@@ -147,27 +146,20 @@ class InferRpc(UnaryRpc):
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
         inference = calls.infer.inference(message)
-        send = partial(_send, inference, calls, future)
         if inference.model.profile is None:
-            future.on_thread(partial(future.attempt, send))
-        else:
-            send()
+            super()._start(message, calls, future)
+            return
 
+        def finish(answer: Answer) -> None:
+            future.run(lambda: calls.infer.response(answer))
 
-def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
-    """Send an inference. Its reply ends the future."""
-
-    def finish(answer: Answer) -> None:
-        future.run(lambda: calls.infer.response(answer))
-
-    try:
-        sendable = inference.prepare()
-        if not future.cancelled():
+        try:
+            sendable = inference.prepare()
             calls.backend.infer_async(
                 sendable.call, lambda outcome: finish(sendable.answered(outcome))
             )
-    except BackendError as error:
-        finish(Refused(inference, error))
+        except BackendError as error:
+            finish(Refused(inference, error))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):

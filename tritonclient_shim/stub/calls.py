@@ -84,10 +84,7 @@ class UsersChannel:
 
     def __init__(self, channel: Any) -> None:
         self.connection = ChannelConnection(channel)
-        try:
-            self.known = _known.setdefault(channel, _Known())
-        except TypeError:  # a channel class of the user's without weak references or a hash
-            self.known = _Known()
+        self.known = _known.setdefault(channel, _Known())
         #: Only ``models`` counts here: the connection is the user's.
         self.settings = settings.current()
 
@@ -200,32 +197,26 @@ class CallFuture(grpc.Future, grpc.Call):
 
     def run(self, produce: Callable[[], Any]) -> None:
         """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
-        if not self._outcome.set_running_or_notify_cancel():
-            return
+        response, failure = None, None
         try:
-            response = produce()
+            response = None if self._outcome.cancelled() else produce()
         except InferenceServerException as error:
-            self._outcome.set_exception(rpc_error(error))
+            failure = rpc_error(error)
         except BaseException as error:  # whatever it is, somebody may wait for the outcome
-            self._outcome.set_exception(error)
-        else:
-            self._outcome.set_result(response)
+            failure = error
+        if self._outcome.set_running_or_notify_cancel():
+            if failure is None:
+                self._outcome.set_result(response)
+            else:
+                self._outcome.set_exception(failure)
 
-    def attempt(self, step: Callable[[], None]) -> None:
-        """Take a step of the call. End the call with the error that the step raises."""
-        try:
-            step()
-        except BaseException as error:  # whatever it is, somebody may wait for the outcome
-            self.fail(error)
+    def run_on_thread(self, produce: Callable[[], Any]) -> None:
+        """End the call so on a thread, which may wait for the server."""
+        _threads.execute(partial(self.run, produce))
 
     def fail(self, error: BaseException) -> None:
         """End the call with an error."""
         self.run(partial(_raise, error))
-
-    @staticmethod
-    def on_thread(step: Callable[[], None]) -> None:
-        """Take a step that may wait for the server."""
-        _threads.execute(step)
 
     # --------------------------------------------------------------------------- grpc.Future
 
