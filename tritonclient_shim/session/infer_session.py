@@ -187,7 +187,7 @@ class InferSession(ServerSession):
             self._requests.forget(client_id)
             if isinstance(error, BackendError):
                 raise sendable.inference.error(error) from shown_cause(error)
-            raise  # such as a plugin's own: nothing was sent
+            raise  # whatever it is, nothing was sent
         return client_id
 
     def fetch(self, client_id: int, wait: bool | None) -> Completed | None:
