@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from tritonclient_shim.backends.grpc.errors import as_backend_error, error_of
-from tritonclient_shim.core.errors import ServerError, TransportError, TransportKind
+from tritonclient_shim.core.errors import ServerError, TransportError
 
 CODE = grpc.StatusCode
 RESET = "Received RST_STREAM with error code 2"
@@ -104,14 +104,3 @@ def test_a_call_that_an_interceptor_has_cancelled() -> None:
     error = as_backend_error(grpc.FutureCancelledError())
     assert isinstance(error, TransportError)
     assert error.message == "GRPC client failed: 1: Channel closed!"
-
-
-def test_a_channel_is_not_given_up_for_words() -> None:
-    """A server's text that ends like gRPC's own does not discard the channel."""
-    for code, details in (
-        (CODE.UNAVAILABLE, "the proxy says: Connect Failed"),
-        (CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"),
-    ):
-        error = error_of(code, details)
-        assert isinstance(error, TransportError)
-        assert error.kind is TransportKind.OTHER
