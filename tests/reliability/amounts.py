@@ -1,7 +1,7 @@
 """How often each promise is tested: one table of amounts, and the chosen profile.
 
-The variable ``RELIABILITY`` chooses: ``short`` (the default, within every run of the suite),
-``long`` (``scripts/test --long``), or a number, a multiple of the long profile.
+The variable ``RELIABILITY`` chooses: ``short`` (the default, within every run of the suite), or
+``long`` (``scripts/test --long``).
 """
 
 from __future__ import annotations
@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 from typing import Sequence, TypeVar
 
-VARIABLE = "RELIABILITY"
-
 #: The number of attempts of each kind in the short profile and in the long profile.
 AMOUNTS = {
     "styles of each cell of the fault table": (1, 3),
-    "repetitions of each cell of the fault table": (1, 1),
     "calls of 16 threads on one context": (1_600, 100_000),
     "contexts opened and dropped": (200, 10_000),
     "calls of a soak": (1_000, 200_000),
@@ -22,13 +19,15 @@ AMOUNTS = {
     "ends of processes": (1, 3),
     "kinds of contexts for each event": (1, 3),
     "styles of each event of a server's life": (1, 3),
-    "answers of servers": (120, 20_000),
-    "arguments of any kind": (200, 100_000),
-    "settings of any kind": (120, 12_000),
-    "calls of a stub": (100, 4_000),
-    "commands with any arguments": (56, 840),
-    "requests to the gateway": (200, 50_000),
-    "programs that are migrated": (20, 500),
+    "answers of servers": (20, 3_300),
+    "arguments of requests": (22, 11_000),
+    "arguments of contexts": (22, 11_000),
+    "arguments of functions": (22, 11_000),
+    "changes of settings": (40, 4_000),
+    "calls of a stub": (50, 2_000),
+    "arguments of a command": (8, 120),
+    "requests to the gateway": (100, 25_000),
+    "programs that are scanned or migrated": (10, 250),
     "signals in each waiting call": (1, 100),
     "ways of having children": (1, 100),
     "children of a busy process": (20, 2_000),
@@ -37,17 +36,15 @@ AMOUNTS = {
 T = TypeVar("T")
 
 
-def profile() -> str:
-    """Return the profile that the variable names."""
-    return os.environ.get(VARIABLE) or "short"
+def is_short() -> bool:
+    """True if the short profile runs."""
+    return (os.environ.get("RELIABILITY") or "short") == "short"
 
 
 def amount(counted: str) -> int:
     """Return the number of attempts in this run."""
     short, long = AMOUNTS[counted]
-    if profile() == "short":
-        return short
-    return long if profile() == "long" else max(1, round(long * float(profile())))
+    return short if is_short() else long
 
 
 def some(rows: Sequence[T], counted: str, number: int) -> list[T]:

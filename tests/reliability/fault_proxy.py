@@ -3,84 +3,131 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
+import struct
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import Any, Awaitable, Callable, NamedTuple
 
-from tests.reliability.http2_frames import FrameCutter
-
-#: Positions in a request and in its answer, in bytes: calls of tests are larger than any of them.
-#: The first one is behind the request line, because Triton hangs up when that comes in two pieces.
-IN_HEADERS, IN_BODY, IN_ANSWER = 90, 20_000, 20_000
-
-UP, DOWN = "up", "down"  # towards the server, towards the client
-
-#: The moments of a call, in order, and the direction whose bytes show each moment.
-MOMENTS = {
-    "connect": UP,  # a connection opens
-    "headers": UP,  # a few bytes of the request have arrived
-    "body": UP,  # half of the request has arrived
-    "unanswered": UP,  # all of the request has arrived
-    "answering": DOWN,  # half of the reply has arrived
-    "idle": UP,  # no call is running
-}
+#: Bytes of a request or a reply after which the moments ``body`` and ``answering`` come. Calls of
+#: tests are larger.
+HALF = 20_000
+#: The moments of a call, in order.
+MOMENTS = (
+    "connect",  # a connection opens
+    "body",  # half of the request has arrived
+    "unanswered",  # all of the request has arrived
+    "answering",  # half of the reply has arrived
+    "idle",  # no call is running
+)
+_GARBAGE = bytes(range(128, 256)) + b"\r\n\r\n" + bytes(range(128))
+_PIECE = 1024
 
 
 class Link:
     """A client's connection, and its connection to the server."""
 
-    def __init__(self, client: Any, server: Any) -> None:
-        self.writers = {DOWN: client, UP: server}
-        self.cutters = {UP: FrameCutter(preface=True), DOWN: FrameCutter()}
-        self.asked = self.answered = 0  # bytes since the fault was armed
-        self.complete = False  # all of the request has arrived since then
-        self.struck = False
-        self.muted = False
-        self.marker = b""  # of the fault that has struck
-        self.rewrite: Callable[[str, bytes], bytes] = lambda direction, data: data
-        self.pace: Callable[[Any, bytes], Awaitable[None]] = write
-        self._tail = b""
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.server: Any = None
+        self.sent = self.received = 0  # bytes of the request and of its reply
+        self.marker = self.tail = b""  # the bytes that end the request, and the last bytes of it
+        self.complete = False  # all of the request has arrived
+        self.struck = self.muted = self.slow = False
+        self.rewrite: Callable[[bytes], bytes] = lambda data: data  # of replies
 
-    def end_of_request(self, data: bytes, marker: bytes) -> int | None:
-        """Return the position where the request ends in these bytes, which end with the marker."""
-        known = len(self._tail)
-        together = self._tail + data
-        self._tail = together[-len(marker) :]
-        result = together.find(marker)
-        return None if result < 0 else result + len(marker) - known
+    async def forward(self, sink: Any, data: bytes) -> None:
+        """Send bytes to one side, as the fault allows."""
+        if self.muted or not data:
+            return
+        data = self.rewrite(data) if sink is self.client else data
+        for start in range(0, len(data), _PIECE if self.slow else len(data)):
+            sink.write(data[start : start + _PIECE] if self.slow else data)
+            await sink.drain()
+            await asyncio.sleep(0.001 * self.slow)
 
     def close(self) -> None:
         """Close both connections in an orderly way."""
-        for writer in self.writers.values():
-            if writer is not None:
-                writer.close()
+        for writer in filter(None, (self.client, self.server)):
+            writer.close()
 
     def reset(self) -> None:
         """End both connections with a TCP reset."""
-        for writer in self.writers.values():
-            if writer is not None:
-                writer.transport.abort()
+        for writer in filter(None, (self.client, self.server)):
+            with suppress(OSError):
+                linger = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, linger
+                )
+            writer.transport.abort()
 
 
-async def write(writer: Any, data: bytes) -> None:
-    """Forward bytes at once."""
-    writer.write(data)
-    await writer.drain()
+def trickle(link: Link) -> None:
+    """Forward only a few bytes at a time from now on."""
+    link.slow = True
 
 
-#: A fault as a function of the link, the direction and the next bytes. It returns the bytes to
-#: send.
-Act = Callable[[Link, str, bytes], Awaitable[bytes]]
+def black_hole(link: Link) -> None:
+    """Forward nothing from now on. Both ends take the connection for open."""
+    link.muted = True
+
+
+def garbage(link: Link) -> None:
+    """Send the client bytes without meaning."""
+    link.client.write(_GARBAGE)
+
+
+def duplicate(link: Link) -> None:
+    """Send the reply a second time behind the first. A reply ends with its request's last bytes."""
+    parts: list[bytes] = []
+
+    def rewrite(data: bytes) -> bytes:
+        parts.append(data)
+        if link.marker not in data:
+            return data
+        link.rewrite = lambda data: data
+        return data + b"".join(parts)
+
+    link.rewrite = rewrite
+
+
+def other_length(more: int) -> Callable[[Link], None]:
+    """Return a fault that changes the reply's Content-Length."""
+
+    def rewrite(link: Link, data: bytes) -> bytes:
+        length = re.search(rb"(?i)\r\ncontent-length: (\d+)", data)
+        if not length:
+            return data
+        link.rewrite = lambda data: data
+        return data[: length.start(1)] + b"%d" % (int(length[1]) + more) + data[length.end(1) :]
+
+    def act(link: Link) -> None:
+        link.rewrite = partial(rewrite, link)
+
+    return act
+
+
+#: Every fault by its name in the table.
+FAULTS: dict[str, Callable[[Link], None]] = {
+    "trickle": trickle,
+    "black hole": black_hole,
+    "reset": Link.reset,
+    "close": Link.close,
+    "garbage": garbage,
+    "duplicate": duplicate,
+    "too long": other_length(1000),
+    "too short": other_length(-1000),
+}
 
 
 class Armed(NamedTuple):
     """A fault, its moment, and the bytes that end a request."""
 
-    act: Act
+    act: Callable[[Link], None]
     moment: str
     marker: bytes
-    times: int  # the connections that it affects
-    first: int  # where the moment "headers" is in a request
 
 
 class FaultProxy:
@@ -91,8 +138,7 @@ class FaultProxy:
     """
 
     def __init__(self, target: str) -> None:
-        self._host, _, port = target.rpartition(":")
-        self._port = int(port)
+        self._target = target.rsplit(":", 1)
         self._links: list[Link] = []
         self._armed: Armed | None = None
         self.struck = 0
@@ -112,40 +158,28 @@ class FaultProxy:
         self._thread.join()
         self._loop.close()
 
-    def arm(
-        self,
-        act: Act,
-        moment: str,
-        marker: bytes,
-        times: int = 1 << 30,
-        first: int = IN_HEADERS,
-    ) -> None:
+    def arm(self, fault: str, moment: str, marker: bytes) -> None:
         """Inject the fault at this moment of the requests that end with the marker."""
-        self._do(self._arm(Armed(act, moment, marker, times, first)))
+        self._do(self._arm(Armed(FAULTS[fault], moment, marker)))
 
     def lift(self) -> None:
         """Inject the fault into no further connection."""
-        self._do(self._lift())
+        self._armed = None
 
-    def _do(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+    def _do(self, work: Awaitable[Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)  # type: ignore[arg-type]
 
     async def _arm(self, armed: Armed) -> None:
-        self.struck = 0
-        for link in self._links:
-            link.asked = link.answered = 0
-            link.complete = link.struck = False
-        self._armed = armed
-        if armed.moment == "connect":
-            for link in self._links:
+        self.struck, self._armed = 0, armed
+        for link in list(self._links):
+            link.sent = link.received = 0
+            link.tail, link.complete = b"", False
+            if armed.moment == "connect":
                 link.close()
-        elif armed.moment == "idle":
-            for link in list(self._links):
-                await self._strike(link, UP, b"")
+            elif armed.moment == "idle":
+                self._strike(link)
+        if armed.moment == "idle":
             self._armed = None
-
-    async def _lift(self) -> None:
-        self._armed = None
 
     async def _stop(self) -> None:
         self._listener.close()
@@ -158,63 +192,65 @@ class FaultProxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: Any, writer: Any) -> None:
-        link = Link(writer, None)
+        link = Link(writer)
         self._links.append(link)
         with suppress(OSError):
             if self._armed is not None and self._armed.moment == "connect":
-                await self._strike(link, UP, b"")
+                self._strike(link)
             if not writer.is_closing():
-                result, link.writers[UP] = await asyncio.open_connection(self._host, self._port)
-                await asyncio.gather(self._pump(link, reader, UP), self._pump(link, result, DOWN))
+                replies, link.server = await asyncio.open_connection(*self._target)
+                await asyncio.gather(
+                    self._pump(link, reader, link.server), self._pump(link, replies, writer)
+                )
         link.close()
         self._links.remove(link)
 
-    async def _pump(self, link: Link, source: Any, direction: str) -> None:
-        sink = link.writers[direction]
+    async def _pump(self, link: Link, source: Any, sink: Any) -> None:
         with suppress(OSError):
             while True:
                 data = await source.read(1 << 16)
                 if not data:
                     break
-                await self._pass(link, direction, data)
+                place = self._place(link, sink is link.client, data)
+                if place is not None:
+                    await link.forward(sink, data[:place])
+                    self._strike(link)
+                    data = data[place:]
+                await link.forward(sink, data)
         if not link.muted and not sink.is_closing():
             sink.close()
 
-    async def _pass(self, link: Link, direction: str, data: bytes) -> None:
-        """Forward bytes, changed by the fault from its moment on."""
-        place = self._place(link, direction, data)
-        if place is not None:
-            await self._send(link, direction, data[:place])
-            data = await self._strike(link, direction, data[place:])
-        await self._send(link, direction, data)
-
-    async def _send(self, link: Link, direction: str, data: bytes) -> None:
-        sent = link.rewrite(direction, data)
-        link.cutters[direction].feed(data)
-        if sent and not link.muted:
-            await link.pace(link.writers[direction], sent)
-
-    async def _strike(self, link: Link, direction: str, rest: bytes) -> bytes:
+    def _strike(self, link: Link) -> None:
         assert self._armed is not None
-        link.struck, link.marker = True, self._armed.marker
+        link.struck = True
+        link.marker = self._armed.marker
         self.struck += 1
-        return await self._armed.act(link, direction, rest)
+        self._armed.act(link)
 
-    def _place(self, link: Link, direction: str, data: bytes) -> int | None:
+    def _place(self, link: Link, is_reply: bool, data: bytes) -> int | None:
         """Return the position of the armed fault in these bytes, and update the link's counts."""
         armed = self._armed
-        before = link.asked if direction == UP else link.answered
-        end = link.end_of_request(data, armed.marker) if armed and direction == UP else None
-        if direction == UP:
-            link.asked += len(data)
-        elif link.complete:
-            link.answered += len(data)
-        link.complete = link.complete or end is not None
-        if armed is None or link.struck or self.struck >= armed.times:
+        if armed is None or link.struck:
             return None
-        if MOMENTS[armed.moment] != direction or (direction == DOWN and not link.complete):
+        if is_reply:
+            before = link.received
+            link.received += len(data) * link.complete
+            wanted = armed.moment == "answering" and link.complete
+        else:
+            before, end = link.sent, self._end(link, armed.marker, data)
+            link.sent += len(data)
+            if armed.moment == "unanswered":
+                return end
+            wanted = armed.moment == "body"
+        place = HALF - before
+        return place if wanted and 0 <= place < len(data) else None
+
+    @staticmethod
+    def _end(link: Link, marker: bytes, data: bytes) -> int | None:
+        """Return where the request ends in these bytes, if it ends there."""
+        place = (link.tail + data).find(marker)
+        known, link.tail = len(link.tail), (link.tail + data)[-len(marker) :]
+        if link.complete or place < 0:
             return None
-        if armed.moment == "unanswered":
-            return end
-        at = {"headers": armed.first, "body": IN_BODY, "answering": IN_ANSWER}[armed.moment]
-        return at - before if before <= at < before + len(data) else None
+        link.complete = True
+        return place + len(marker) - known

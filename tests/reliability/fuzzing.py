@@ -7,30 +7,30 @@ import os
 import random
 import re
 import threading
+import time
 from typing import Any, Callable
 
 from hypothesis import HealthCheck, Phase, seed, settings
 
-from tests.reliability.amounts import amount, profile
+from tests.reliability.amounts import amount, is_short
 
-#: The short profile repeats its examples; other profiles choose new ones by a printed seed.
+#: The short profile repeats its examples. The long one chooses new ones by a printed seed.
 SEED = int(os.environ.get("RELIABILITY_SEED") or random.randrange(2**32))
 
 Test = Callable[..., None]
 
 
-def fuzzed(counted: str, parts: int = 1) -> Callable[[Test], Test]:
-    """Return settings with some examples, shared among tests, by the table of amounts."""
-    short = profile() == "short"
+def fuzzed(counted: str) -> Callable[[Test], Test]:
+    """Return settings with as many examples as the table of amounts says."""
     of_profile = settings(
-        max_examples=max(amount(counted) // parts, 1),
+        max_examples=amount(counted),
         deadline=None,
         database=None,
-        derandomize=short,
+        derandomize=is_short(),
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    return lambda test: of_profile(test if short else seed(SEED)(test))
+    return lambda test: of_profile(test if is_short() else seed(SEED)(test))
 
 
 def documented(of: Any) -> tuple[str, ...]:
@@ -49,9 +49,8 @@ def refused(error: BaseException, allowed: tuple[str, ...]) -> bool:
 
 def no_thread_more(before: int, allowed: int = 1) -> bool:
     """True if the process has no new threads, once ending threads have ended."""
-    pause = threading.Event()
     for _ in range(100):
         if threading.active_count() <= before + allowed:
             return True
-        pause.wait(0.1)
+        time.sleep(0.1)
     return False

@@ -88,6 +88,18 @@ def ask(context: InferContext, style: str, number: int, size: int = SIZE) -> Out
     return outcome
 
 
+def ask_until(
+    context: InferContext, style: str, wanted: Callable[[str], bool], tries: int = 50
+) -> Outcome:
+    """Repeat a call until its message is a wanted one, for some seconds."""
+    for _ in range(tries):
+        outcome = ask(context, style, next(numbers))
+        if wanted(outcome.message):
+            break
+        time.sleep(0.1)
+    return outcome
+
+
 def in_style(context: InferContext, style: str, inputs: Any) -> Outcome:
     """Make one call with these inputs and wait for its end."""
     outcome, begun = Outcome(), time.monotonic()

@@ -139,6 +139,14 @@ class ServerProcess:
         with ModelControlContext(self.server.http, 0) as control:
             control.unload(self._name)
 
+    def restore(self) -> None:
+        """Let the server run and answer, after a test that stopped or killed it."""
+        self.release()
+        if self.server.running:
+            self.resume()
+        else:
+            self.start()
+
     def close(self) -> None:
         """End the server."""
         self.server.kill()

@@ -14,12 +14,7 @@ import time
 
 import numpy as np
 
-from tensorrtserver.api import (
-    InferContext,
-    InferenceServerException,
-    ServerHealthContext,
-    ServerStatusContext,
-)
+from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
 
 URL, SILENT, PROTOCOL, STREAMING, CALL, WAY = sys.argv[1:]
 protocol, streaming = int(PROTOCOL), STREAMING == "True"
@@ -93,9 +88,8 @@ calls = {
     "queue": full,
     "constructor": lambda: opened(SILENT),
     "health": lambda: ServerHealthContext(SILENT, protocol).is_live(),
-    "status": lambda: ServerStatusContext(SILENT, protocol, "slow").get_server_status(),
 }
-if CALL in ("constructor", "health", "status"):
+if CALL in ("constructor", "health"):
     silenced()
 if WAY == "SIGINT default":  # a shell's background jobs do not have it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -23,8 +23,6 @@ from tensorrtserver.api import (
 )
 from tests.backends import odd_answers
 from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
-from tests.reliability.amounts import amount
-from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tests.reliability.identified_calls import within
 
@@ -38,9 +36,6 @@ REQUESTS: list[dict[str, Any]] = [
     {"OUT": (CLASS, 1)},
     {"LABELLED": (CLASS, 2)},
 ]
-
-ANSWERS = "Answers of any form are results or InferenceServerException, and the context goes on"
-PARTS = 6
 
 
 class Client:
@@ -153,7 +148,7 @@ def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], 
 
 
 @pytest.fixture(scope="module")
-def http_side() -> Iterator[tuple[HttpAnswers, Client]]:
+def http_side() -> Iterator[Any]:
     with HttpAnswers() as server:
         client = Client(server.address, 0)
         yield server, client
@@ -161,7 +156,7 @@ def http_side() -> Iterator[tuple[HttpAnswers, Client]]:
 
 
 @pytest.fixture(scope="module")
-def grpc_side() -> Iterator[tuple[GrpcAnswers, Client]]:
+def grpc_side() -> Iterator[Any]:
     with GrpcAnswers() as server:
         client = Client(server.address, 1)
         yield server, client
@@ -187,35 +182,25 @@ def use(server: Any, client: Client, kind: str, answer: Any) -> None:
     client.called_once()
 
 
-@fuzzed("answers of servers", PARTS)
+@pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
+@fuzzed("answers of servers")
 @given(data=st.data())
-def _http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
+def test_http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
+    """For any reply over HTTP, a call raises nothing but InferenceServerException."""
+    # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
     server, client = http_side
     use(server, client, kind, data.draw(odd_answers.bodies(kind)))
     quiet()
 
 
-@pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
-def test_http(kinds: Any, http_side: Any, quiet: Any, tried: Tried) -> None:
-    """For any reply over HTTP, a call raises nothing but InferenceServerException."""
-    # docs/v1-behaviour.md §1.6
-    _http(kinds=kinds, http_side=http_side, quiet=quiet)
-    tried(ANSWERS, amount("answers of servers") // PARTS, "answers")
-
-
-@fuzzed("answers of servers", PARTS)
+@pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
+@fuzzed("answers of servers")
 @given(data=st.data())
-def _grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
+def test_grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
+    """For any reply over gRPC, a call raises nothing but InferenceServerException."""
+    # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
     server, client = grpc_side
     use(server, client, kind, data.draw(odd_answers.messages(kind)))
     quiet()
-
-
-@pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
-def test_grpc(kinds: Any, grpc_side: Any, quiet: Any, tried: Tried) -> None:
-    """For any reply over gRPC, a call raises nothing but InferenceServerException."""
-    # docs/v1-behaviour.md §1.6
-    _grpc(kinds=kinds, grpc_side=grpc_side, quiet=quiet)
-    tried(ANSWERS, amount("answers of servers") // PARTS, "answers")

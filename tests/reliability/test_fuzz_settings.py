@@ -1,4 +1,4 @@
-"""Settings and declarations of models with any values, from Python and as text."""
+"""Settings with any values, from Python and as text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ import tritonclient_shim
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from tests.reliability import odd_values as odd
-from tests.reliability.amounts import amount
-from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tests.reliability.identified_calls import within
 from tritonclient_shim import settings
 from tritonclient_shim.settings.fields import FIELDS, variable
 
-SETTINGS = "Settings of any kind are used, or refused with a text and without any effect"
 PATIENCE = 60.0
 RAW = InferContext.ResultFormat.RAW
 
@@ -37,28 +34,19 @@ LIKE = [
     *('{"m": {"outputs": {"OUT": {"labels": ["a", "a"], "dims": [-1]}}}}', "{" + "1" * 9000),
 ]
 _pair = st.tuples(odd.mostly(odd.texts), odd.mostly(odd.texts))
-_tensor = st.fixed_dictionaries(
-    {},
-    optional={
-        "datatype": odd.mostly(st.sampled_from(["FP32", "TYPE_STRING", "fp32"])),
-        "dims": odd.mostly(st.lists(odd.numbers, max_size=3)),
-        "labels": odd.mostly(st.lists(odd.texts, max_size=3) | odd.texts),
-    },
-)
-_model = st.fixed_dictionaries(
-    {},
-    optional={
-        "max_batch_size": odd.mostly(odd.numbers),
-        "inputs": odd.mostly(st.dictionaries(odd.texts, odd.mostly(_tensor), max_size=2)),
-        "outputs": odd.mostly(st.dictionaries(odd.texts, odd.mostly(_tensor), max_size=2)),
-    },
+#: Declarations of models, which the setting ``models`` takes.
+_members = ["inputs", "outputs", "IN", "datatype", "dims", "labels", "max_batch_size"]
+_declaration = st.recursive(
+    odd.leaves | st.sampled_from(["FP32", "TYPE_STRING"]) | st.lists(odd.numbers, max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from(_members), inner, max_size=2),
+    max_leaves=4,
 )
 values = st.one_of(
     st.sampled_from(LIKE),
     odd.anything,
     st.lists(_pair, max_size=3),
     st.dictionaries(odd.texts, odd.leaves, max_size=3),
-    st.dictionaries(st.sampled_from(["m", "x"]), odd.mostly(_model), max_size=2),
+    st.dictionaries(st.sampled_from(["m", "x"]), _declaration, max_size=2),
 )
 #: Settings that lead to other servers or look names up: not used for connections.
 ELSEWHERE = {"rewrite_addresses", "tls"}
@@ -97,10 +85,12 @@ def changed(changes: dict[str, Any], before: Any) -> bool:
     return True
 
 
-@fuzzed("settings of any kind", 3)
+@pytest.mark.usefixtures("nothing_set")
+@fuzzed("changes of settings")
 @given(data=st.data())
-def _configure(data: Any, addresses: list[str]) -> None:
-    names = st.sampled_from(list(FIELDS)) | st.sampled_from(["x", "timeout"])
+def test_configure(data: Any, addresses: list[str]) -> None:
+    """``configure()`` accepts or refuses any values. Contexts work with the accepted values."""
+    names = st.sampled_from([*FIELDS, *FIELDS, "timeout"])
     changes = data.draw(st.dictionaries(names, values, min_size=1, max_size=2))
     if changed(changes, settings.current()):
         settings.described()
@@ -115,23 +105,19 @@ def _configure(data: Any, addresses: list[str]) -> None:
         use(addresses, protocol)
 
 
-def test_configure(addresses: list[str], nothing_set: None, tried: Tried) -> None:
-    """``configure()`` accepts or refuses any values. Contexts work with the accepted values."""
-    _configure(addresses=addresses)
-    tried(SETTINGS, amount("settings of any kind") // 3, "changes of settings")
+def _is_variable(text: str) -> bool:
+    """True if a system takes the text as the value of a variable."""
+    return "\0" not in text and "\ud800" not in text and len(text) <= 100_000
 
 
-@fuzzed("settings of any kind", 3)
-@given(data=st.data())
-def _variables(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = data.draw(st.sampled_from(list(FIELDS)))
-    text = data.draw(st.sampled_from(LIKE) | odd.texts)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return
-    if "\0" in text or len(text) > 100_000:
-        return
+@pytest.mark.usefixtures("nothing_set")
+@fuzzed("changes of settings")
+@given(
+    name=st.sampled_from(list(FIELDS)),
+    text=(st.sampled_from(LIKE) | odd.texts).filter(_is_variable),
+)
+def test_variables(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Environment variables with any text are accepted or refused with a text."""
     with monkeypatch.context() as environment:
         environment.setenv(variable(name), text)
         try:
@@ -140,9 +126,3 @@ def _variables(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         except settings.SettingsError as error:
             assert variable(name) in str(error) or "is given without" in str(error)
     assert settings.current() == settings.DEFAULTS
-
-
-def test_variables(monkeypatch: pytest.MonkeyPatch, nothing_set: None, tried: Tried) -> None:
-    """Environment variables with any text are accepted or refused with a text."""
-    _variables(monkeypatch=monkeypatch)
-    tried(SETTINGS, amount("settings of any kind") // 3, "variables")

@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Callable
@@ -16,7 +17,7 @@ import pytest
 import tensorrtserver
 import tritonclient_shim
 from tensorrtserver.api import InferContext
-from tests.reliability.identified_calls import KINDS
+from tests.reliability.identified_calls import KINDS, within
 
 RAW = InferContext.ResultFormat.RAW
 OURS = tuple(
@@ -68,25 +69,6 @@ def stopped_at(step: int, call: Callable[[int], object]) -> bool:
     return False
 
 
-def on_time(call: Callable[..., None], *arguments: Any) -> None:
-    """Make a call on another thread. Raise what it raises, or TimeoutError if it is late."""
-    raised: list[BaseException] = []
-
-    def body() -> None:
-        try:
-            call(*arguments)
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    if thread.is_alive():
-        raise TimeoutError("a call hangs after an interruption")
-    if raised:
-        raise raised[0]
-
-
 @pytest.mark.parametrize("style", ["run", "async_run"])
 def test_exception_at_each_step(style: str, triton: Any) -> None:
     """The handler's exception reaches the program. The next requests get their own results."""
@@ -105,7 +87,7 @@ def test_exception_at_each_step(style: str, triton: Any) -> None:
         call(0)
         step = 1
         while stopped_at(step, call):
-            on_time(call, -step)
+            within(PATIENCE, partial(call, -step))
             step += 1
         assert step > 50
-        on_time(context.close)
+        within(PATIENCE, context.close)

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -14,7 +15,6 @@ import pytest
 
 from tensorrtserver.api import InferContext
 from tests.reliability.amounts import amount
-from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import (
     KINDS,
     OUTPUTS,
@@ -22,18 +22,12 @@ from tests.reliability.identified_calls import (
     ask,
     numbers,
     payload,
-    within,
 )
 
 THREADS = 16
 HOUR = 3600.0
 #: Growth that is no leak: caches, allocators and pools grow in the warm-up.
 DESCRIPTORS, MEGABYTES = 4, 12
-
-SAME_CONTEXT = "Threads share a context in any mixture of styles, and each gets its own answers"
-CONTEXTS = "Contexts that are closed, or dropped, leave no connection, thread or memory behind"
-SOAK = "Calls leave no descriptor, thread or memory behind"
-UNFETCHED = "A result that nobody fetches costs at most 24 KB besides its data until the close"
 
 
 @pytest.fixture(params=KINDS)
@@ -66,45 +60,40 @@ def megabytes() -> float:
         return int(text.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def settled(measure: Callable[[], float], limit: float) -> float:
-    """Return the measure once it is within the limit, or after some seconds."""
-    for _ in range(100):
-        gc.collect()
-        if measure() <= limit:
-            break
-        time.sleep(0.1)
-    return measure()
+def check_growth(use: Callable[[int], None], warm_up: int, number: int, each: float = 0) -> None:
+    """Check that ``use`` leaves no descriptor or thread behind, and ``each`` megabytes at most."""
+    use(warm_up)
+    limits = [
+        (descriptors, descriptors() + DESCRIPTORS),
+        (threading.active_count, threading.active_count() + 1),
+        (megabytes, megabytes() + MEGABYTES + number * each),
+    ]
+    use(number)
+    for measure, limit in limits:
+        for _ in range(100):
+            gc.collect()
+            if measure() <= limit:
+                break
+            time.sleep(0.1)
+        assert measure() <= limit
 
 
-def test_threads_on_one_context(context: InferContext, tried: Tried) -> None:
+def test_threads_on_one_context(context: InferContext) -> None:
     """16 threads call in every style, and each gets its own request's result."""
     each = max(amount("calls of 16 threads on one context") // THREADS, 1)
-    right: list[int] = []
 
-    def work(thread: int) -> int:
-        count = 0
+    def work(thread: int) -> None:
         for step in range(each):
             outcome = ask(context, STYLES[(thread + step) % 3], next(numbers), 3 + step % 50)
             assert outcome.message == ""
             assert len(outcome.callbacks) == outcome.expected_callbacks
-            count += 1
-        return count
 
-    def body(thread: int) -> None:
-        right.append(within(HOUR, lambda: work(thread)))
-
-    threads = [threading.Thread(target=body, args=(item,)) for item in range(THREADS)]
-    for item in threads:
-        item.start()
-    for item in threads:
-        item.join()
-    assert right == [each] * THREADS
-    tried(SAME_CONTEXT, each * THREADS, "calls")
+    with ThreadPoolExecutor(THREADS) as threads:
+        list(threads.map(work, range(THREADS), timeout=HOUR))
 
 
-def test_contexts_opened_and_dropped(kind: tuple[str, int, bool], tried: Tried) -> None:
+def test_contexts_opened_and_dropped(kind: tuple[str, int, bool]) -> None:
     """Contexts come and go, every second without a close, some with a pending request."""
-    number = amount("contexts opened and dropped")
 
     def use(count: int) -> None:
         for step in range(count):
@@ -116,33 +105,20 @@ def test_contexts_opened_and_dropped(kind: tuple[str, int, bool], tried: Tried) 
             if step % 2:
                 context.close()
 
-    use(60)
-    before = descriptors(), threading.active_count(), megabytes()
-    use(number)
-    assert settled(descriptors, before[0] + DESCRIPTORS) <= before[0] + DESCRIPTORS
-    assert settled(threading.active_count, before[1]) <= before[1] + 1
-    assert settled(megabytes, before[2] + MEGABYTES) <= before[2] + MEGABYTES + number * 0.001
-    tried(CONTEXTS, number, "contexts")
+    check_growth(use, 60, amount("contexts opened and dropped"), each=0.001)
 
 
-def test_soak(context: InferContext, tried: Tried) -> None:
+def test_soak(context: InferContext) -> None:
     """Descriptors, threads and memory do not grow after the first calls."""
-    number = amount("calls of a soak")
 
     def use(count: int) -> None:
         for step in range(count):
             assert ask(context, STYLES[step % 3], next(numbers), 500).message == ""
 
-    use(600)
-    before = descriptors(), threading.active_count(), megabytes()
-    use(number)
-    assert settled(descriptors, before[0] + DESCRIPTORS) <= before[0] + DESCRIPTORS
-    assert settled(threading.active_count, before[1]) <= before[1] + 1
-    assert settled(megabytes, before[2] + MEGABYTES) <= before[2] + MEGABYTES
-    tried(SOAK, number, "calls")
+    check_growth(use, 600, amount("calls of a soak"))
 
 
-def test_unfetched_results(kind: tuple[str, int, bool], tried: Tried) -> None:
+def test_unfetched_results(kind: tuple[str, int, bool]) -> None:
     """Results wait to be fetched, and closing the context drops them."""
     number, callbacks = amount("results that nobody fetches"), threading.Semaphore(0)
     context = opened(kind)
@@ -158,4 +134,3 @@ def test_unfetched_results(kind: tuple[str, int, bool], tried: Tried) -> None:
     context.close()
     assert cost <= MEGABYTES + number * 0.024, f"{cost * 1e3 / number:.1f} KB each"
     sys.stdout.write(f"{cost * 1e3 / number:.1f} KB each\n")
-    tried(UNFETCHED, number, "results")

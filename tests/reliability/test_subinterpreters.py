@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from tests.own_interpreter import run_program
-from tests.reliability.counts import Tried
-
-PROMISE = "A subinterpreter is refused at the import, and the main interpreter goes on"
 
 #: A subinterpreter that imports a module of the package and reports the outcome.
 PROGRAM = """
@@ -49,9 +46,8 @@ REFUSAL = (
 
 
 @pytest.mark.parametrize("moment", ["used before", "not used before"])
-def test_refused(moment: str, triton: Any, protocol: int, tried: Tried) -> None:
+def test_refused(moment: str, triton: Any, protocol: int) -> None:
     """A subinterpreter's import says what to do. Nothing hangs, and contexts work afterwards."""
     module = ("tensorrtserver.api", "tensorrtserver.shared_memory")[protocol]
     arguments = (triton.url(protocol), protocol, module, moment)
     assert run_program(PROGRAM, *arguments) == (3, REFUSAL, "")
-    tried(PROMISE, 1, "imports")
