@@ -12,9 +12,6 @@ from testbed import TritonServer  # noqa: E402
 from tests.equivalence import sides
 from tests.gateway.gateway_process import Gateway
 
-#: Files whose scenarios load and unload models: they have a server of their own.
-MARKING = ("loading",)
-
 Observe = Callable[[str, str], Any]
 
 
@@ -64,36 +61,37 @@ def observe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     Its first call runs every selected scenario of the protocol.
     """
     selected = _selected(request.session.items)
-    seen: dict[tuple[str, str, bool], Any] = {}
+    seen: dict[tuple[str, str], Any] = {}
 
     def look(scenario: str, protocol: str) -> Any:
-        marking = scenario.split(".")[0] in MARKING
-        key = (scenario, protocol, marking)
-        if key not in seen:
-            wanted = [
-                entry for entry in selected if entry[1] == protocol and _marks(entry[0]) == marking
+        if (scenario, protocol) not in seen:
+            names = [
+                name
+                for name, via in selected
+                if via == protocol and _is_marking(name) == _is_marking(scenario)
             ]
-            names = dict.fromkeys([*(name for name, _ in wanted), scenario])
             folder = tmp_path_factory.mktemp("seen")
-            if marking:
+            if _is_marking(scenario):
                 oracle = request.getfixturevalue("oracle")
                 result = _on_marked_server(oracle, folder, protocol, names)
             else:
                 result = request.getfixturevalue("pair").run(folder, protocol, names)
-            seen.update({(name, protocol, marking): both for name, both in result.items()})
-        return seen[key]
+            seen.update({(name, protocol): both for name, both in result.items()})
+        return seen[scenario, protocol]
 
     return look
 
 
-def _marks(scenario: str) -> bool:
-    return scenario.split(".")[0] in MARKING
+def _is_marking(scenario: str) -> bool:
+    """True if the scenario loads and unloads models, and needs a server of its own."""
+    return scenario.startswith("loading.")
 
 
 def _selected(items: list[pytest.Item]) -> list[tuple[str, str]]:
-    result = []
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if "scenario" in parameters and not parameters["scenario"].startswith("undefined."):
-            result.append((parameters["scenario"], parameters["via"]))
-    return result
+    """Return the selected scenarios that run together, and their protocols."""
+    parameters = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    return [
+        (each["scenario"], each["via"])
+        for each in parameters
+        if not each.get("scenario", "undefined.").startswith("undefined.")
+    ]

@@ -8,15 +8,15 @@ from recorder import CLASS, END, RAW, START, objects
 FLOAT, INT = "float32", "int32"
 ANY = None  # a dimension of any size
 
+_SUMS = [("INPUT0", INT, [16]), ("INPUT1", INT, [16])]
+_TEXTS = [("INPUT0", "text", [16]), ("INPUT1", "text", [16])]
+_VARIABLE = [("INPUT0", FLOAT, [ANY]), ("INPUT1", FLOAT, [ANY])]
+_BOTH = ["OUTPUT0", "OUTPUT1"]
 #: Inputs (name, type, dims) and outputs by model, and the largest batch.
 MODELS = {
-    "simple": ([("INPUT0", INT, [16]), ("INPUT1", INT, [16])], ["OUTPUT0", "OUTPUT1"], 8),
-    "simple_nobatch": ([("INPUT0", INT, [16]), ("INPUT1", INT, [16])], ["OUTPUT0", "OUTPUT1"], 1),
-    "simple_string": (
-        [("INPUT0", "text", [16]), ("INPUT1", "text", [16])],
-        ["OUTPUT0", "OUTPUT1"],
-        8,
-    ),
+    "simple": (_SUMS, _BOTH, 8),
+    "simple_nobatch": (_SUMS, _BOTH, 1),
+    "simple_string": (_TEXTS, _BOTH, 8),
     "identity_fp32": ([("INPUT0", FLOAT, [ANY])], ["OUTPUT0"], 8),
     "identity_int64": ([("INPUT0", "int64", [ANY])], ["OUTPUT0"], 8),
     "identity_uint8": ([("INPUT0", "uint8", [ANY])], ["OUTPUT0"], 8),
@@ -27,18 +27,14 @@ MODELS = {
     "identity_2d": ([("INPUT0", FLOAT, [ANY, ANY])], ["OUTPUT0"], 8),
     "identity_nobatch": ([("INPUT0", FLOAT, [ANY, ANY])], ["OUTPUT0"], 1),
     "identity_reshape": ([("INPUT0", FLOAT, [4])], ["OUTPUT0"], 8),
-    "two_inputs_variable": (
-        [("INPUT0", FLOAT, [ANY]), ("INPUT1", FLOAT, [ANY])],
-        ["OUTPUT0", "OUTPUT1"],
-        8,
-    ),
+    "two_inputs_variable": (_VARIABLE, _BOTH, 8),
     "classify": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 8),
     "classify_nobatch": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 1),
     "classify_int32": ([("INPUT", INT, [10])], ["OUTPUT"], 8),
     "classify_fp64": ([("INPUT", "float64", [10])], ["OUTPUT"], 8),
     "classify_nolabels": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 8),
     "classify_variable": ([("INPUT", FLOAT, [ANY])], ["OUTPUT"], 8),
-    "ensemble_simple": ([("INPUT0", INT, [16]), ("INPUT1", INT, [16])], ["OUTPUT0"], 8),
+    "ensemble_simple": (_SUMS, ["OUTPUT0"], 8),
     "ensemble_classify": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 8),
     "multi_version": ([("INPUT0", FLOAT, [1])], ["OUTPUT0"], 8),
     "failing": ([("INPUT0", FLOAT, [1])], ["OUTPUT0"], 8),

@@ -28,8 +28,7 @@ class Program(Arguments, Repeats):
 
     def play(self):
         steps = [self.construct] * 3 + [self.run] * 8 + [self.async_run] * 2 + [self.repeat] * 8
-        steps += [self.fetch, self.shared, self.shared, self.sequence]
-        steps += [self.status, self.counted, self.model_control]
+        steps += [self.fetch, self.shared, self.shared, self.sequence, self.counted]
         try:
             count = LONG if self.seed % 5 == 4 else STEPS
             for self.number in range(count):
@@ -152,33 +151,6 @@ class Program(Arguments, Repeats):
         value = {"INPUT": [np.array([self.dice.below(10)], dtype=np.int32)]}
         request = (value, {"OUTPUT": RAW}, 1, flags, corr_id)
         return self.see.run(self.label("sequence"), self.ctx, *request)
-
-    def status(self):
-        see, kind = self.see, self.dice.below(4)
-        if kind == 0:
-            health = see.of("ServerHealthContext")
-            answers = [health.is_live(), health.is_ready(), health.get_last_request_id()]
-            see.note(self.label("health"), answers)
-        elif kind == 1:
-            index = see.of("ModelRepositoryContext").get_model_repository_index()
-            see.note(self.label("index"), [model.name for model in index.models])
-        elif kind == 2:
-            status = see.of("ServerStatusContext", self.model).get_server_status()
-            config = status.model_status[self.model].config
-            facts = [status.id, status.ready_state, sorted(status.model_status)]
-            see.note(self.label("status"), facts)
-            see.note(self.label("inputs"), [str(item) for item in config.input])
-            see.note(self.label("outputs"), [str(item) for item in config.output])
-        else:
-            context = see.of("ServerStatusContext", self.dice.pick(["nope", "simple", ""]))
-            see(self.label("models"), lambda: sorted(context.get_server_status().model_status))
-
-    def model_control(self):
-        control = self.see.of("ModelControlContext")
-        call = self.dice.pick([control.load, control.unload])
-        value = self.dice.pick(["nope", 5, b"nope"])
-        self.see(self.label("control"), call, value)
-        self.see.last_id(self.label("control, last id"), control)
 
     def shared(self):
         """Run a request with inputs or outputs in shared memory."""

@@ -146,15 +146,6 @@ class Recorder:
             result["bytes"] = _short(array.tobytes())
         return result
 
-    def _dict(self, mapping):
-        return {"dict": [[self.plain(key), self.plain(value)] for key, value in mapping.items()]}
-
-    def _list(self, values):
-        return [self.plain(item) for item in values]
-
-    def _tuple(self, values):
-        return {"tuple": self._list(values)}
-
 
 class Id:
     """A request id of the server."""
@@ -187,9 +178,9 @@ def _int(value):
 
 _PLAIN = (
     (np.ndarray, Recorder._array),
-    (dict, Recorder._dict),
-    (list, Recorder._list),
-    (tuple, Recorder._tuple),
+    (dict, lambda self, value: {"dict": [self.plain(list(item)) for item in value.items()]}),
+    (list, lambda self, value: [self.plain(item) for item in value]),
+    (tuple, lambda self, value: {"tuple": self.plain(list(value))}),
     (bytes, lambda self, value: {"bytes": _short(value)}),
     (float, lambda self, value: _float(value)),
     (int, lambda self, value: _int(value)),

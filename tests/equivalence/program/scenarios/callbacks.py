@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from functools import partial
 
+import numpy as np
 from recorder import BOTH, CLASS, RAW, SUMS, WAIT, A, B, floats
 
 
@@ -37,7 +38,7 @@ def each(see, model):
 def one(see):
     for label, ctx in each(see, "simple"):
         calls = Calls(1)
-        see(label + "send", ctx.async_run, calls, SUMS, BOTH)
+        see(label + "send", ctx.async_run, partial(calls), SUMS, BOTH)
         see.note(label + "done", calls.wait())
         see.getters(label + "before the fetch", ctx)
         see(label + "fetch", ctx.get_async_run_results, 1)
@@ -65,7 +66,7 @@ def order(see):
     """Compare the order of callbacks: of completion, or on a stream of sending."""
     for label, ctx in each(see, "slow"):
         calls = Calls(3)
-        for seconds in (1.2, 0.6, 0.05):
+        for seconds in (0.8, 0.4, 0.05):
             ctx.async_run(calls, {"INPUT0": [floats(seconds)]}, {"OUTPUT0": RAW})
         see.note(label + "done", calls.wait())
         see.note(label + "order", calls.seen)
@@ -81,25 +82,12 @@ def inside(see):
         def called(context, number, label=label, other=other, done=done):
             see(label + "fetch in the callback", context.get_async_run_results, number)
             see.getters(label + "getters in the callback", context)
-            see.run(label + "run in the callback", other, SUMS, BOTH)
+            # the thread of a stream would wait for itself
+            see.run(label + "run in the callback", other if label else context, SUMS, BOTH)
             done.set()
 
         see(label + "send", ctx.async_run, called, SUMS, BOTH)
         see.note(label + "done", done.wait(WAIT))
-
-
-def run_in_callback(see):
-    for label, ctx in each(see, "simple"):
-        if label:
-            continue  # the thread of a stream would wait for itself
-        done = threading.Event()
-
-        def called(context, number, done=done):
-            see.run("run on the same context", context, SUMS, BOTH)
-            done.set()
-
-        ctx.async_run(called, SUMS, BOTH)
-        see.note("done", done.wait(WAIT))
 
 
 def chained(see):
@@ -118,18 +106,6 @@ def chained(see):
         ctx.async_run(called, SUMS, BOTH)
         see.note(label + "done", done.wait(WAIT))
         see.note(label + "ids", seen)
-
-
-def partials(see):
-    ctx, results, done = see.open("simple"), [], threading.Event()
-
-    def called(results, context, number):
-        results.append(context.get_async_run_results(number))
-        done.set()
-
-    see("send", ctx.async_run, partial(called, results), SUMS, BOTH)
-    see.note("done", done.wait(WAIT))
-    see.note("results", results)
 
 
 def refused_at_once(see):
@@ -152,13 +128,8 @@ def refused_by_the_server(see):
     for label, ctx in each(see, "failing"):
         calls = Calls(3)
         for number in (0, 4, 0):
-            see(
-                label + f"send {number}",
-                ctx.async_run,
-                calls,
-                {"INPUT0": [floats(number)]},
-                {"OUTPUT0": RAW},
-            )
+            value = {"INPUT0": [floats(number)]}
+            see(label + f"send {number}", ctx.async_run, calls, value, {"OUTPUT0": RAW})
         see.note(label + "done", calls.wait())
         for number in (1, 2, 2, 3):
             see(label + f"fetch {number}", ctx.get_async_run_results, number)
@@ -177,7 +148,7 @@ def unknown_ids(see):
 def too_early(see):
     ctx = see.open("slow")
     calls = Calls(1)
-    ctx.async_run(calls, {"INPUT0": [floats(0.8)]}, {"OUTPUT0": RAW})
+    ctx.async_run(calls, {"INPUT0": [floats(0.4)]}, {"OUTPUT0": RAW})
     see("in flight", ctx.get_async_run_results, 1)
     see.note("done", calls.wait())
     see("completed", ctx.get_async_run_results, 1)
@@ -250,14 +221,6 @@ def omitted(see):
         see.getters(label + "no outputs, then", ctx)
 
 
-def batch_zero(see):
-    for label, ctx in each(see, "simple"):
-        calls = Calls(1)
-        see(label + "send", ctx.async_run, calls, SUMS, BOTH, 0)
-        see.note(label + "done", calls.wait())
-        see(label + "fetch", ctx.get_async_run_results, 1)
-
-
 def statistics(see):
     for label, ctx in each(see, "simple"):
         calls = Calls(2)
@@ -271,3 +234,59 @@ def statistics(see):
             see.note(label + "one fetched", ctx.get_stat()["completed_request_count"])
         ctx.get_async_run_results(2)
         see.note(label + "both fetched", ctx.get_stat()["completed_request_count"])
+
+
+def contexts_have_their_own_threads(see):
+    ctx, other = see.open("simple"), see.open("simple")
+    first, second = Calls(1), Calls(1)
+    ctx.async_run(first, SUMS, BOTH)
+    other.async_run(second, SUMS, BOTH)
+    see.note("done", [first.wait(), second.wait()])
+    see.note("same thread", first.threads[0] is second.threads[0])
+
+
+def sticky_correlation_id(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(1)
+        see(label + "send", ctx.async_run, calls, SUMS, BOTH, 1, 0, 77)
+        see.note(label + "at once", ctx.correlation_id())
+        see.note(label + "done", calls.wait())
+        wide = {"INPUT0": [A.astype("i8")], "INPUT1": [B]}
+        see(label + "refused", ctx.async_run, calls, wide, BOTH, 1, 0, 78)
+        see.note(label + "after a refusal", ctx.correlation_id())
+
+
+def stale_names(see):
+    """Name and version of an earlier request stay after a fetch (docs/v1-behaviour.md §4.4)."""
+    for label, ctx in each(see, "multi_version"):
+        calls = Calls(1)
+        see.run(label + "run", ctx, {"INPUT0": [floats(0)]}, {"OUTPUT0": RAW})
+        ctx.async_run(calls, {"INPUT0": [floats(0)]}, {"OUTPUT0": RAW})
+        see.note(label + "done", calls.wait())
+        see.run(label + "refused", ctx, {"INPUT0": [floats(0)]}, {"NOPE": RAW})
+        see(label + "fetch", ctx.get_async_run_results, calls.seen[0])
+        see.getters(label + "after the fetch", ctx)
+
+
+def old_calls(see):
+    """Make calls of 1.0 to 1.7. Release 1.11 refuses them."""
+    ctx = see.open("simple")
+    see("no callback", ctx.async_run, SUMS, BOTH)
+    see("no callback, batch", ctx.async_run, SUMS, BOTH, 1)
+    see("wait", ctx.get_async_run_results, 1, True)
+    see("ready", lambda: ctx.get_ready_async_request(True))
+    see("with cb", lambda: ctx.async_run_with_cb(print, SUMS, BOTH))
+
+
+def counted_refusals(see):
+    """Over HTTP refused requests have no body and are not counted (docs/v1-behaviour.md §4.6)."""
+    for label, ctx in each(see, "identity_string"):
+        value = {"INPUT0": [np.array([b"a"])]}
+        for number, outputs in enumerate(({"OUTPUT0": RAW}, {"OUTPUT0": (CLASS, 1)}), 1):
+            calls = Calls(1)
+            ctx.async_run(calls, value, outputs)
+            see.note(f"{label}done {number}", calls.wait())
+            see(f"{label}fetch {number}", ctx.get_async_run_results, number)
+            see.note(f"{label}count {number}", ctx.get_stat()["completed_request_count"])
+        see.run(label + "run", ctx, value, {"OUTPUT0": (CLASS, 1)})
+        see.note(label + "count", ctx.get_stat()["completed_request_count"])

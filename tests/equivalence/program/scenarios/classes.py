@@ -16,15 +16,9 @@ def counts(see):
     classify(see, "list", [CLASS, 2])
     classify(see, "plain number", (2, 3))
     classify(see, "more elements", (CLASS, 2, "x"))
-
-
-def odd_counts(see):
     for count in ("2", 2.0, None):
         classify(see, f"count {count!r}", (CLASS, count))
     classify(see, "no count", (CLASS,))
-
-
-def count_zero(see):
     classify(see, "none", (CLASS, 0))
     ctx = see.open("classify")
     see("batch 0", ctx.run, {"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 0)}, 0)
@@ -34,6 +28,7 @@ def batch(see):
     classify(see, "two", (CLASS, 2), scores=(SCORES, -SCORES))
     ctx = see.open("classify")
     see.run("batch size 0", ctx, {"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 2)}, 0)
+    see.run("batch size 0, two arrays", ctx, {"INPUT": [SCORES] * 2}, {"OUTPUT": RAW}, 0)
 
 
 def models(see):

@@ -2,7 +2,7 @@
 
 import time
 
-from recorder import BOTH, RAW, SUMS, A, B, floats
+from recorder import BOTH, RAW, A, B, floats
 
 
 def close_with_requests_in_flight(see):
@@ -43,12 +43,3 @@ def results_outlive_the_context(see):
     result = ctx.run({"INPUT0": [A], "INPUT1": [B]}, BOTH)
     ctx.close()
     see.note("results", result)
-
-
-def closed_twice(see):
-    ctx = see.open("simple")
-    see.run("run", ctx, SUMS, BOTH)
-    see("close", ctx.close)
-    see("close again", ctx.close)
-    see.last_id("id", ctx)
-    see.note("name", [ctx.get_last_request_model_name(), ctx.get_last_request_model_version()])

@@ -88,49 +88,34 @@ def headers(see):
         construct(see, f"headers {value!r}", see.url, see.protocol, "simple", http_headers=value)
 
 
-def order_of_checks(see):
-    wrong = (
-        ("url", 0, 5),
-        ("protocol", 1, "http"),
-        ("protocol number", 1, 7),
-        ("model", 2, 5),
-        ("version", 3, "x"),
-        ("correlation id", 5, "x"),
-        ("streaming", 6, True),
-        ("headers", 7, [5]),
-        ("unknown model", 2, "nope"),
-    )
+def pairs(good, wrong):
+    """Yield a label and arguments, two of them wrong, for each pair of wrong arguments."""
     for place, first in enumerate(wrong):
         for second in wrong[place:]:
-            arguments = [see.url, see.protocol, "simple", None, False, 0, False, []]
+            arguments = list(good)
             arguments[second[1]] = second[2]
             arguments[first[1]] = first[2]
-            construct(see, f"{first[0]}, {second[0]}", *arguments)
+            yield f"{first[0]}, {second[0]}", arguments
+
+
+WRONG = (("url", 0, 5), ("protocol", 1, "http"), ("protocol number", 1, 7), ("model", 2, 5))
+
+
+def order_of_checks(see):
+    others = (("version", 3, "x"), ("correlation id", 5, "x"), ("streaming", 6, True))
+    wrong = (*WRONG, *others, ("headers", 7, [5]), ("unknown model", 2, "nope"))
+    good = [see.url, see.protocol, "simple", None, False, 0, False, []]
+    for label, arguments in pairs(good, wrong):
+        construct(see, label, *arguments)
 
 
 def other_contexts_order_of_checks(see):
-    wrong = (
-        ("url", 0, 5),
-        ("protocol", 1, "http"),
-        ("protocol number", 1, 7),
-        ("model", 2, 5),
-        ("headers", 4, [5]),
-    )
-    for place, first in enumerate(wrong):
-        for second in wrong[place:]:
-            arguments = [see.url, see.protocol, "simple", False, []]
-            arguments[second[1]] = second[2]
-            arguments[first[1]] = first[2]
-            see(
-                f"{first[0]}, {second[0]}",
-                lambda arguments=arguments: bool(api.ServerStatusContext(*arguments)),
-            )
-            if "model" not in (first[0], second[0]):
-                del arguments[2]
-                see(
-                    f"{first[0]}, {second[0]}, health",
-                    lambda arguments=arguments: bool(api.ServerHealthContext(*arguments)),
-                )
+    good = [see.url, see.protocol, "simple", False, []]
+    for label, arguments in pairs(good, (*WRONG, ("headers", 4, [5]))):
+        see(label, constructed, api.ServerStatusContext, *arguments)
+        if "model" not in label:
+            del arguments[2]
+            see(label + ", health", constructed, api.ServerHealthContext, *arguments)
 
 
 def arguments(see):

@@ -34,10 +34,3 @@ def closed(see):
             call, arguments = (call[0], call[1:]) if isinstance(call, tuple) else (call, ())
             see(f"{name} {call}", getattr(ctx, call), *arguments)
             see.last_id(f"{name} {call}, last id", ctx)
-
-
-def with_blocks(see):
-    for name in sorted(CLOSED):
-        with see.of(name) as ctx:
-            see.note(name + " inside", type(ctx).__name__)
-        see.last_id(name + " after", ctx)

@@ -37,6 +37,11 @@ def other_type_of_same_size(see):
         ("bytes as bool", "identity_bool", np.array([0, 1, 2, 255], dtype=np.uint8)),
         ("complex", "identity_fp32", np.array([1 + 2j], dtype=np.complex64)),
         ("dates", "identity_int64", np.array(["2019-01-01"], dtype="M8[D]")),
+        ("floats as ints", "identity_int32", np.arange(16, dtype=np.float32)),
+        ("big endian", "identity_int32", np.arange(16).astype(">i4")),
+        ("strided", "identity_int32", np.arange(32, dtype=np.int32)[::2]),
+        ("fortran", "identity_2d", np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))),
+        ("large", "identity_fp32", np.arange(300000, dtype=np.float32)),
     ):
         see.run(label, see.open(model), {"INPUT0": [data]}, OUT)
 

@@ -1,7 +1,5 @@
 """InferenceServerException, ResultFormat and other names (docs/v1-behaviour.md §1.5, §1.6)."""
 
-from recorder import BOTH, A, B
-
 import tensorrtserver.api as api
 
 
@@ -16,23 +14,6 @@ def by_hand(see):
             issubclass(api.InferenceServerException, Exception),
         ],
     )
-
-
-def caught(see):
-    ctx = see.open("simple")
-    try:
-        ctx.run({"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}, BOTH)
-    except api.InferenceServerException as error:
-        see.note("server's", see.refusal(error))
-        see.note(
-            "again", [error.message() == error.message(), error.request_id() == error.request_id()]
-        )
-    try:
-        ctx.run({}, BOTH, 99)
-    except Exception as error:
-        see.note(
-            "client's", [type(error).__module__, str(error), error.server_id(), error.request_id()]
-        )
 
 
 def constants(see):

@@ -5,13 +5,22 @@
 from collections import OrderedDict
 
 import numpy as np
-from recorder import BOTH, RAW, SUMS, A, B, floats, ints
+from recorder import BOTH, RAW, SUMS, A, B, floats
 
 OUT = {"OUTPUT0": RAW}
 
 
 def with_input(value):
     return {"INPUT0": value, "INPUT1": [B]}
+
+
+def one(see):
+    ctx = see.open("simple")
+    see.getters("before", ctx)
+    see.run("run", ctx, SUMS, BOTH)
+    see.run("again", ctx, SUMS, BOTH)
+    see.run("batch 2", ctx, {"INPUT0": [A, B], "INPUT1": [B, A]}, BOTH, 2)
+    see.run("batch 8", ctx, {"INPUT0": [A] * 8, "INPUT1": [B] * 8}, BOTH, batch_size=8)
 
 
 def kinds_of_values(see):
@@ -110,14 +119,6 @@ def variable_two_dimensions(see):
         see.run(model + " batch", ctx, {"INPUT0": [np.ones((2, 2), dtype=np.float32)] * 2}, OUT, 2)
 
 
-def two_variable(see):
-    ctx = see.open("two_inputs_variable")
-    both = {"OUTPUT0": RAW, "OUTPUT1": RAW}
-    see.run("different sizes", ctx, {"INPUT0": [floats(1)], "INPUT1": [floats(2, 3)]}, both)
-    see.run("one empty", ctx, {"INPUT0": [floats()], "INPUT1": [floats(2, 3)]}, both)
-    see.run("batch", ctx, {"INPUT0": [floats(1)] * 2, "INPUT1": [floats(2, 3)] * 2}, both, 2)
-
-
 def reshape(see):
     ctx = see.open("identity_reshape")
     see.run("as configured", ctx, {"INPUT0": [floats(1, 2, 3, 4)]}, OUT)
@@ -140,17 +141,3 @@ def without_batching(see):
     see.run("wrong shape", ctx, {"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}, BOTH)
     scores = {"INPUT": [np.arange(10, dtype=np.float32)]}
     see.run("classes of no batch", see.open("classify_nobatch"), scores, {"OUTPUT": (2, 3)})
-
-
-def unchanged(see):
-    ctx = see.open("simple")
-    values = ints(*range(16))
-    see.run("run", ctx, {"INPUT0": [values], "INPUT1": [values]}, BOTH)
-    see.note("input", values)
-
-
-def large(see):
-    data = np.arange(300000, dtype=np.float32)
-    ctx = see.open("identity_fp32")
-    see.run("large", ctx, {"INPUT0": [data]}, OUT)
-    see.run("large batch", ctx, {"INPUT0": [data, data + 1]}, OUT, 2)

@@ -1,7 +1,7 @@
 """batch_size, flags, corr_id and other numbers of a request (docs/v1-behaviour.md §3.5, §3.9)."""
 
 import numpy as np
-from recorder import BOTH, CLASS, END, RAW, START, SUMS, A, B
+from recorder import BOTH, END, RAW, START, SUMS, A, B
 
 
 def batch_sizes(see):
@@ -50,12 +50,6 @@ def arguments(see):
     see.run("one", ctx, SUMS)
     see.run("unknown keyword", ctx, SUMS, BOTH, nope=1)
     see.run("twice", ctx, SUMS, BOTH, inputs=SUMS)
-
-
-def classes_and_batch_zero(see):
-    ctx = see.open("classify")
-    see.run("both", ctx, {"INPUT": [np.arange(10, dtype=np.float32)]}, {"OUTPUT": (CLASS, 2)}, 0)
-    see.run("two arrays", ctx, {"INPUT": [np.arange(10, dtype=np.float32)] * 2}, {"OUTPUT": RAW}, 0)
 
 
 def statistics(see):

@@ -8,40 +8,12 @@ from recorder import CLASS, RAW, SUMS, floats
 
 def formats(see):
     ctx = see.open("simple")
-    values = (
-        (1,),
-        [1],
-        (RAW,),
-        1,
-        2,
-        True,
-        None,
-        "RAW",
-        "",
-        (2,),
-        (),
-        [],
-        (3, 1),
-        [RAW, 1],
-        (RAW, None),
-        (RAW, "x"),
-        ((1,), 5),
-        (1, 2),
-        (1, 1),
-        {1: 2},
-        (2, 1.5),
-        1.5,
-        np.array([1]),
-        np.array([2, 1]),
-        (None, 1),
-        ("2", 1),
-        [2],
-        (2.0, 1),
-        (np.int64(2), 1),
-        (np.int64(1),),
-        ([1], 5),
-        (RAW, 1, 2),
-    )
+    values = [
+        *((1,), [1], (RAW,), 1, 2, True, None, "RAW", "", (2,), (), [], (3, 1), [RAW, 1]),
+        *((RAW, None), (RAW, "x"), ((1,), 5), (1, 2), (1, 1), {1: 2}, (2, 1.5), 1.5),
+        *(np.array([1]), np.array([2, 1]), (None, 1), ("2", 1), [2], (2.0, 1)),
+        *((np.int64(2), 1), (np.int64(1),), ([1], 5), (RAW, 1, 2)),
+    ]
     for place, value in enumerate(values):
         see.run(f"format {place}", ctx, SUMS, {"OUTPUT0": value})
 
@@ -54,6 +26,7 @@ def kinds_of_dicts(see):
     see.run("bytes", ctx, SUMS, {b"OUTPUT1": RAW, "OUTPUT0": RAW})
     see.run("the same twice", ctx, SUMS, {b"OUTPUT1": RAW, "OUTPUT1": RAW})
     see.run("number as key", ctx, SUMS, {1: RAW})
+    see.run("none", ctx, SUMS, {})
 
 
 def names(see):

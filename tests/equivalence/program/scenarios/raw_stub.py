@@ -59,14 +59,3 @@ def what_is_no_message(see):
             for wrong in (None, 5, "text", b"bytes", {}):
                 for way, act in ways(stub, name, wrong).items():
                     record(see, f"{name}, {wrong!r}, {way}", act)
-
-
-def what_is_no_iterator(see):
-    """Open a stream of a value that is no iterator. The first read of a response fails."""
-    if not see.grpc:
-        return
-    with grpc.insecure_channel(see.url) as channel:
-        stub = stubs.GRPCServiceStub(channel)
-        for wrong in (None, 5):
-            stream = stub.StreamInfer(wrong, TIME)
-            record(see, repr(wrong), lambda stream=stream: next(stream))

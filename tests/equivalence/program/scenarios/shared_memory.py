@@ -123,6 +123,8 @@ def unregistered(see):
         ctx = see.open("simple")
         see.run("input", ctx, {"INPUT0": region, "INPUT1": [B]}, BOTH)
         see.run("output", ctx, SUMS, {"OUTPUT0": (RAW, region)})
+        small = regions.create("o0", 32)
+        see.run("too small", ctx, SUMS, {"OUTPUT0": (RAW, small)})
 
 
 def refusals_in_order(see):
@@ -139,12 +141,6 @@ def refusals_in_order(see):
         see.run("second shape", ctx, {"INPUT1": [floats(1).reshape(1, 1)], "INPUT0": region}, out)
         wide = {"INPUT0": [A.reshape(4, 4)], "INPUT1": gone}
         see.run("shape before region", see.open("simple"), wide, BOTH)
-
-
-def small_output(see):
-    with Regions(see) as regions:
-        out = regions.create("o0", 32)
-        see.run("too small", see.open("simple"), SUMS, {"OUTPUT0": (RAW, out)})
 
 
 def strings(see):
@@ -204,9 +200,6 @@ def odd_keys(see):
     control = see.of("SharedMemoryControlContext")
     name = see.token + "_key"
     for key in (name, "/" + name):
-        handle = see(
-            "create " + key, lambda key=key: shm.create_shared_memory_region(name, key, 64) and None
-        )
         handle = shm.create_shared_memory_region(name, key, 64)
         see("register " + key, control.register, handle)
         see("unregister " + key, control.unregister, handle)

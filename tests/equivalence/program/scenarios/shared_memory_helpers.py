@@ -15,12 +15,7 @@ def creating(see):
         return type(handle).__name__
 
     def record(label, *arguments):
-        try:
-            see.note(label, create(*arguments))
-        except shm.SharedMemoryException as error:
-            see.note(label, ["SharedMemoryException", str(error)])
-        except Exception as error:
-            see.note(label, see.refusal(error))
+        see(label, create, *arguments)
 
     record("plain", "c", key, 64)
     record("larger", "c", key, 128)
@@ -42,10 +37,7 @@ def creating(see):
     record("no size", "c", key)
     handle = shm.create_shared_memory_region("c", key, 64)
     for label in ("destroy", "destroy twice"):
-        try:
-            see.note(label, shm.destroy_shared_memory_region(handle))
-        except shm.SharedMemoryException as error:
-            see.note(label, ["SharedMemoryException", str(error), len(error.args)])
+        see(label, shm.destroy_shared_memory_region, handle)
 
 
 def setting(see):
@@ -53,12 +45,7 @@ def setting(see):
     handle = shm.create_shared_memory_region("s", key, 64)
 
     def record(label, value):
-        try:
-            see.note(label, [shm.set_shared_memory_region(handle, value), content(key, 64)])
-        except shm.SharedMemoryException as error:
-            see.note(label, ["SharedMemoryException", str(error)])
-        except Exception as error:
-            see.note(label, see.refusal(error))
+        see(label, lambda: [shm.set_shared_memory_region(handle, value), content(key, 64)])
 
     record("one", [A])
     record("tuple", (B,))
@@ -82,13 +69,6 @@ def setting(see):
 def cuda_without_gpu(see):
     import tensorrtserver.cuda_shared_memory as cudashm
 
-    try:
-        cudashm.create_shared_memory_region("c", 64, 0)
-        see.note("created", True)
-    except cudashm.CudaSharedMemoryException as error:
-        see.note("refused", str(error))
+    see("create", cudashm.create_shared_memory_region, "c", 64, 0)
     for value in (A, None, [[1]], [None]):
-        try:
-            cudashm.set_shared_memory_region(None, value)
-        except cudashm.CudaSharedMemoryException as error:
-            see.note(f"set {type(value).__name__}", str(error))
+        see(f"set {type(value).__name__}", cudashm.set_shared_memory_region, None, value)

@@ -7,20 +7,9 @@ import tensorrtserver.api.model_config_pb2 as model_config
 import tensorrtserver.api.server_status_pb2 as server_status
 
 MODELS = [
-    "simple",
-    "simple_nobatch",
-    "simple_string",
-    "identity_2d",
-    "classify",
-    "classify_nolabels",
-    "image_classifier",
-    "sequence_sum",
-    "sequence_oldest",
-    "multi_version",
-    "tensor_names",
-    "identity_reshape",
-    "slow",
-    "queue_policy",
+    *("simple", "simple_nobatch", "simple_string", "identity_2d", "identity_reshape", "slow"),
+    *("classify", "classify_nolabels", "image_classifier", "multi_version", "tensor_names"),
+    *("sequence_sum", "sequence_oldest", "queue_policy"),
 ]
 
 
@@ -48,12 +37,6 @@ def server(see):
         )
 
 
-def grows(see):
-    ctx = see.of("ServerStatusContext")
-    first, second = ctx.get_server_status(), ctx.get_server_status()
-    see.note("uptime grows", second.uptime_ns > first.uptime_ns)
-
-
 def configurations(see):
     for name in MODELS:
         status = see.of("ServerStatusContext", name).get_server_status()
@@ -76,19 +59,9 @@ def details(see):
     status = see.of("ServerStatusContext", "image_classifier").get_server_status()
     config = status.model_status["image_classifier"].config
     entry, out = config.input[0], config.output[0]
-    see.note(
-        "input",
-        [
-            entry.name,
-            list(entry.dims),
-            model_config.ModelInput.Format.Name(entry.format),
-            model_config.DataType.Name(entry.data_type),
-        ],
-    )
-    see.note(
-        "output",
-        [out.name, list(out.dims), out.data_type == model_config.TYPE_FP32, out.label_filename],
-    )
+    kinds = model_config.ModelInput.Format.Name, model_config.DataType.Name
+    see.note("input", [list(entry.dims), kinds[0](entry.format), kinds[1](entry.data_type)])
+    see.note("output", [list(out.dims), out.data_type == model_config.TYPE_FP32])
     see.note("batch", config.max_batch_size)
     see.note(
         "asking for a model that is not there makes it",
@@ -118,39 +91,36 @@ def names(see):
         )
 
 
+def until(see, model, counted):
+    """Return the version of a model once it is counted. Triton counts after it has answered."""
+    context = see.of("ServerStatusContext", model)
+    for _ in range(500):
+        version = context.get_server_status().model_status[model].version_status[1]
+        if counted(version):
+            break
+    return version
+
+
 def counters(see):
     """Compare how the counters of a model grow with its requests."""
-    context, ctx = see.of("ServerStatusContext", "simple_nobatch"), see.open("simple_nobatch")
-
-    def count():
-        version = context.get_server_status().model_status["simple_nobatch"].version_status[1]
-        return [version.model_execution_count, version.model_inference_count]
-
-    before = count()
+    ctx = see.open("simple_nobatch")
+    before = until(see, "simple_nobatch", lambda version: True)
+    count = before.model_execution_count
     for _ in range(3):
         ctx.run(SUMS, BOTH)
-    after = before
-    for _ in range(500):  # Triton counts after it has answered
-        after = count()
-        if after[0] - before[0] >= 3:
-            break
-    see.note("grown by", [b - a for a, b in zip(before, after)])
+    after = until(see, "simple_nobatch", lambda item: item.model_execution_count >= count + 3)
+    see.note("executions", after.model_execution_count - count)
+    see.note("inferences", after.model_inference_count - before.model_inference_count)
 
 
 def statistics(see):
     ctx = see.open("simple")
     ctx.run({"INPUT0": [A] * 4, "INPUT1": [B] * 4}, BOTH, 4)
-    version = None
-    for _ in range(500):  # Triton counts after it has answered
-        status = see.of("ServerStatusContext", "simple").get_server_status()
-        version = status.model_status["simple"].version_status[1]
-        if 4 in version.infer_stats:
-            break
+    version = until(see, "simple", lambda item: 4 in item.infer_stats)
     stats = version.infer_stats[4]
     durations = (stats.success, stats.compute, stats.queue)
-    see.note(
-        "batch 4", [duration.count > 0 and duration.total_time_ns > 0 for duration in durations]
-    )
+    grown = [duration.count > 0 and duration.total_time_ns > 0 for duration in durations]
+    see.note("batch 4", grown)
     see.note("failed", stats.failed.count)
     see.note("last", version.last_inference_timestamp_milliseconds > 10**12)
 

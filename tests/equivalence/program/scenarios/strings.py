@@ -22,31 +22,22 @@ def text(see):
     send(see, "surrogate", objects("\ud800"))
 
 
-def fixed_width(see):
+def kinds(see):
     send(see, "S", np.array([b"a", b"bcd", b""]))
     send(see, "S with NULs", np.array([b"a\0b", b"c\0"]))
     send(see, "S, no letters", np.array([b"", b""]))
     send(see, "S bytes", np.array([b"\xff\xfe"]))
-
-
-def other_objects(see):
-    send(see, "numbers", objects(1, 2.5, None, True))
-    send(see, "numpy text", objects(np.str_("x"), np.str_("")))
-    send(see, "numpy numbers", objects(np.int32(1), np.float64(2.5)))
-    send(see, "list", objects([1, 2], "x"))
-
-
-def bytes_in_objects(see):
+    send(see, "U", np.array(["a", "bc"]))
     send(see, "bytes", objects(b"a", b"bc"))
     send(see, "numpy bytes", objects(np.bytes_(b"y")))
 
 
-def wide_text(see):
-    send(see, "U", np.array(["a", "bc"]))
-
-
-def numbers(see):
-    send(see, "numbers in a string input", np.arange(3, dtype=np.int32))
+def other_kinds(see):
+    send(see, "integers", np.arange(3, dtype=np.int32))
+    send(see, "numbers", objects(1, 2.5, None, True))
+    send(see, "numpy text", objects(np.str_("x"), np.str_("")))
+    send(see, "numpy numbers", objects(np.int32(1), np.float64(2.5)))
+    send(see, "list", objects([1, 2], "x"))
 
 
 def empty(see):
