@@ -109,28 +109,12 @@ def test_undeclared_model(open_url: str, protocol: int) -> None:
     assert [item.tolist() for item in result["s"]] == [[[b"a"]]] * 3
 
 
-def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
-    """Arrays of several types for one undeclared input are an error."""
-    arrays = [np.zeros(1, np.float32), np.zeros(1, np.int32)]
-    with pytest.raises(InferenceServerException, match="arrays are of type float32, int32"):
-        run(open_url, protocol, "undeclared", {"x": arrays}, {"x": RAW}, 2)
-
-
 @pytest.mark.parametrize("model", ["iris", "iris_declared", "iris_boosted"])
 def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
     """Models of scikit-learn and XGBoost classify three flowers."""
     url = mlserver.url(protocol)
     result = run(url, protocol, model, {"values": FLOWERS}, {"predict": RAW}, 3)
     assert [item.tolist() for item in result["predict"]] == [[0], [1], [2]]
-
-
-def test_probabilities_as_classes(mlserver: MLServer, protocol: int) -> None:
-    """Classes of ``predict_proba`` are ordered by score; labels are empty without a file."""
-    url = mlserver.url(protocol)
-    outputs = {"predict": RAW, "predict_proba": (CLASS, 2)}
-    result = run(url, protocol, "iris", {"values": FLOWERS}, outputs, 3)
-    assert [[item[0] for item in row][0] for row in result["predict_proba"]] == [0, 1, 2]
-    assert {item[2] for row in result["predict_proba"] for item in row} == {""}
 
 
 def test_nan(open_server: RunningServer, protocol: int) -> None:
@@ -142,14 +126,6 @@ def test_nan(open_server: RunningServer, protocol: int) -> None:
             run(*arguments)
     else:
         np.testing.assert_array_equal(run(*arguments)["OUTPUT0"], [sent])
-
-
-def test_missing_values(mlserver: MLServer, protocol: int) -> None:
-    """XGBoost's missing values arrive over JSON and over gRPC."""
-    flowers = [np.array([np.nan, 3.5, 1.4, 0.2]), np.array([6.5, np.nan, 5.8, np.nan])]
-    url = mlserver.url(protocol)
-    result = run(url, protocol, "iris_boosted", {"values": flowers}, {"predict": RAW}, 2)
-    assert [item.tolist() for item in result["predict"]] == [[0], [2]]
 
 
 @pytest.mark.parametrize(
@@ -217,27 +193,15 @@ def test_sequences_are_refused(open_url: str, protocol: int) -> None:
     with pytest.raises(InferenceServerException, match="correlation_id=5 .*extension sequence"):
         InferContext(open_url, kind, "classify", correlation_id=5)
     inputs, outputs = {"INPUT": [np.zeros(10, np.float32)]}, {"OUTPUT": RAW}
+    context = InferContext(open_url, kind, "classify")
     for scalars in ({"corr_id": 5}, {"flags": 1}):
-        with pytest.raises(InferenceServerException, match="extension sequence.*leave|pass flags"):
-            run(open_url, protocol, "classify", inputs, outputs, **scalars)
-    run(
-        open_url, protocol, "classify", inputs, outputs, flags=0, corr_id=0
-    )  # as the message advises
-
-
-@pytest.mark.parametrize("scalars", [{"flags": 1}, {"corr_id": 5}])
-def test_sequences_are_refused_later(open_url: str, protocol: int, scalars: dict[str, int]) -> None:
-    """A context that has served requests still refuses a request of a sequence."""
-    context = InferContext(open_url, ProtocolType(protocol), "classify")
-    inputs, outputs = {"INPUT": [np.zeros(10, np.float32)]}, {"OUTPUT": RAW}
-    for _ in range(2):
-        context.run(inputs, outputs)
-    with pytest.raises(InferenceServerException, match="extension sequence"):
-        context.run(inputs, outputs, **scalars)
-    context.run(inputs, outputs)  # as the message advises
-    request = context.async_run(inputs, outputs, **scalars)
-    with pytest.raises(InferenceServerException, match="extension sequence"):
-        context.get_async_run_results(request)
+        for _ in range(2):  # before and after requests that the server has served
+            with pytest.raises(InferenceServerException, match="sequence.*leave|pass flags"):
+                context.run(inputs, outputs, **scalars)
+            context.run(inputs, outputs, flags=0, corr_id=0)  # as the message advises
+        request = context.async_run(inputs, outputs, **scalars)
+        with pytest.raises(InferenceServerException, match="extension sequence"):
+            context.get_async_run_results(request)
     context.close()
 
 
