@@ -72,13 +72,6 @@ def test_documents_name_sections_of_their_own() -> None:
         assert not {name[1:] for name in re.findall(SECTION, text)} - set(sections)
 
 
-def test_documents_can_be_found() -> None:
-    """The source distribution has the documents. The docstring of InferContext says so."""
-    assert "graft docs" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
-    source = (ROOT / "tensorrtserver/api/_infer.py").read_text("utf-8")
-    assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source
-
-
 def test_no_message_links_to_a_section_of_a_page() -> None:
     """No message links to a page in ``docs``. An installed package has no such page."""
     for path in (ROOT / "tritonclient_shim").rglob("*.py"):

@@ -10,12 +10,6 @@ import pytest
 
 from tests.architecture.source import ROOT
 
-PAPERS = (
-    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"),
-    *("ARCHITECTURE.md", "LICENSE", ".editorconfig", ".pre-commit-config.yaml"),
-    *(".github/PULL_REQUEST_TEMPLATE.md", ".github/workflows/ci.yml"),
-    *(".github/ISSUE_TEMPLATE/bug.md", ".github/ISSUE_TEMPLATE/difference.md"),
-)
 FOLDERS = (".", "docs", "newsfragments", ".github", ".github/ISSUE_TEMPLATE")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#|<)([^)#\s]+)[^)]*\)")
 #: A file or a folder in code font, with or without the folders above it.
@@ -28,11 +22,6 @@ def pages() -> list[Path]:
     """Return every page in Markdown except news fragments."""
     result = {path for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
     return sorted(path for path in result if not path.name.startswith("+"))
-
-
-def test_papers_are_there() -> None:
-    """Each paper exists and is not empty."""
-    assert [name for name in PAPERS if not (ROOT / name).read_text("utf-8").strip()] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
