@@ -11,14 +11,12 @@ from typing import Sequence, TypeVar
 
 #: The number of attempts of each kind in the short profile and in the long profile.
 AMOUNTS = {
-    "styles of each cell of the fault table": (1, 3),
     "calls of 16 threads on one context": (1_600, 100_000),
     "contexts opened and dropped": (200, 10_000),
     "calls of a soak": (1_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
-    "kinds of contexts for each event": (1, 3),
-    "styles of each event of a server's life": (1, 3),
+    "kinds and styles": (1, 3),
     "answers of servers": (20, 3_300),
     "arguments of requests": (22, 11_000),
     "arguments of contexts": (22, 11_000),

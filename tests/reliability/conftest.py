@@ -7,7 +7,8 @@ from typing import Iterator
 import pytest
 
 import tritonclient_shim
-from tests.gateway.conftest import behind, gateway  # noqa: F401 (fixtures)
+from testbed import TritonServer
+from tests.gateway.conftest import gateway  # noqa: F401 (a fixture)
 from tests.reliability.amounts import is_short
 from tests.reliability.fuzzing import SEED
 from tests.reliability.server_process import ServerProcess
@@ -33,6 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_report_header() -> str:
     """Return how to repeat a run whose examples are not the short profile's."""
     return "" if is_short() else f"fuzzed with RELIABILITY_SEED={SEED}"
+
+
+@pytest.fixture(scope="session")
+def behind(triton: TritonServer) -> TritonServer:
+    """Return the server behind the gateway."""
+    return triton
 
 
 @pytest.fixture(scope="session")

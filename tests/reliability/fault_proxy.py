@@ -9,7 +9,7 @@ import struct
 import threading
 from contextlib import suppress
 from functools import partial
-from typing import Any, Awaitable, Callable, NamedTuple
+from typing import Any, Awaitable, Callable
 
 #: Bytes of a request or a reply after which the moments ``body`` and ``answering`` come. Calls of
 #: tests are larger.
@@ -122,14 +122,6 @@ FAULTS: dict[str, Callable[[Link], None]] = {
 }
 
 
-class Armed(NamedTuple):
-    """A fault, its moment, and the bytes that end a request."""
-
-    act: Callable[[Link], None]
-    moment: str
-    marker: bytes
-
-
 class FaultProxy:
     """A proxy from a loopback port to ``target`` ("host:port"); a context manager.
 
@@ -140,7 +132,7 @@ class FaultProxy:
     def __init__(self, target: str) -> None:
         self._target = target.rsplit(":", 1)
         self._links: list[Link] = []
-        self._armed: Armed | None = None
+        self._moment, self._marker = "", b""  # of the next fault
         self.struck = 0
         self.url = ""
         self._loop = asyncio.new_event_loop()
@@ -160,30 +152,30 @@ class FaultProxy:
 
     def arm(self, fault: str, moment: str, marker: bytes) -> None:
         """Inject the fault at this moment of the requests that end with the marker."""
-        self._do(self._arm(Armed(FAULTS[fault], moment, marker)))
+        self._fault, self._marker = FAULTS[fault], marker
+        self._do(self._arm(moment))
 
     def lift(self) -> None:
         """Inject the fault into no further connection."""
-        self._armed = None
+        self._moment = ""
 
     def _do(self, work: Awaitable[Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)  # type: ignore[arg-type]
 
-    async def _arm(self, armed: Armed) -> None:
-        self.struck, self._armed = 0, armed
+    async def _arm(self, moment: str) -> None:
+        self.struck = 0
+        self._moment = "" if moment == "idle" else moment
         for link in list(self._links):
             link.sent = link.received = 0
             link.tail, link.complete = b"", False
-            if armed.moment == "connect":
+            if moment == "connect":
                 link.close()
-            elif armed.moment == "idle":
+            elif moment == "idle":
                 self._strike(link)
-        if armed.moment == "idle":
-            self._armed = None
 
     async def _stop(self) -> None:
         self._listener.close()
-        self._armed = None
+        self.lift()
         for link in self._links:
             link.reset()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
@@ -195,7 +187,7 @@ class FaultProxy:
         link = Link(writer)
         self._links.append(link)
         with suppress(OSError):
-            if self._armed is not None and self._armed.moment == "connect":
+            if self._moment == "connect":
                 self._strike(link)
             if not writer.is_closing():
                 replies, link.server = await asyncio.open_connection(*self._target)
@@ -221,33 +213,30 @@ class FaultProxy:
             sink.close()
 
     def _strike(self, link: Link) -> None:
-        assert self._armed is not None
-        link.struck = True
-        link.marker = self._armed.marker
+        link.struck, link.marker = True, self._marker
         self.struck += 1
-        self._armed.act(link)
+        self._fault(link)
 
     def _place(self, link: Link, is_reply: bool, data: bytes) -> int | None:
         """Return the position of the armed fault in these bytes, and update the link's counts."""
-        armed = self._armed
-        if armed is None or link.struck:
+        if not self._moment or link.struck:
             return None
         if is_reply:
             before = link.received
             link.received += len(data) * link.complete
-            wanted = armed.moment == "answering" and link.complete
+            wanted = self._moment == "answering" and link.complete
         else:
-            before, end = link.sent, self._end(link, armed.marker, data)
+            before, end = link.sent, self._end(link, data)
             link.sent += len(data)
-            if armed.moment == "unanswered":
+            if self._moment == "unanswered":
                 return end
-            wanted = armed.moment == "body"
+            wanted = self._moment == "body"
         place = HALF - before
         return place if wanted and 0 <= place < len(data) else None
 
-    @staticmethod
-    def _end(link: Link, marker: bytes, data: bytes) -> int | None:
+    def _end(self, link: Link, data: bytes) -> int | None:
         """Return where the request ends in these bytes, if it ends there."""
+        marker = self._marker
         place = (link.tail + data).find(marker)
         known, link.tail = len(link.tail), (link.tail + data)[-len(marker) :]
         if link.complete or place < 0:

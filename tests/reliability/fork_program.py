@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from typing import Any, Callable
 
 import numpy as np
@@ -48,11 +49,6 @@ def work(kind: Any, number: int) -> bool:
     return fine and all(right(context, number + 1) for context in inherited)
 
 
-def worker(kind: Any, number: int) -> None:
-    """Do the work of a process, and exit."""
-    sys.exit(0 if work(kind, number) else 1)
-
-
 def by_os_fork(kind: Any, first: int) -> list[bool]:
     """Start workers by ``os.fork``, as a pre-forking server does."""
     children = []
@@ -68,45 +64,40 @@ def by_os_fork(kind: Any, first: int) -> list[bool]:
     return [os.waitpid(child, 0)[1] == 0 for child in children]
 
 
-def by_process(method: str) -> Callable[[Any, int], list[bool]]:
-    """Start workers by ``multiprocessing.Process`` with a start method."""
+def by_process(kind: Any, first: int) -> list[bool]:
+    """Start workers by ``multiprocessing.Process`` with the start method ``fork``."""
 
-    def have(kind: Any, first: int) -> list[bool]:
-        context: Any = multiprocessing.get_context(method)
-        children = [context.Process(target=worker, args=(kind, first + n)) for n in range(WORKERS)]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join(60)
-        return [child.exitcode == 0 for child in children]
+    def worker(number: int) -> None:
+        sys.exit(0 if work(kind, number) else 1)
 
-    return have
+    fork: Any = multiprocessing.get_context("fork")
+    children = [fork.Process(target=worker, args=(first + number,)) for number in range(WORKERS)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+    return [child.exitcode == 0 for child in children]
 
 
-def by_executor(method: str) -> Callable[[Any, int], list[bool]]:
+def by_executor(method: str, kind: Any, first: int) -> list[bool]:
     """Start workers by ``concurrent.futures.ProcessPoolExecutor`` with a start method."""
-
-    def have(kind: Any, first: int) -> list[bool]:
-        context = multiprocessing.get_context(method)
-        with concurrent.futures.ProcessPoolExecutor(WORKERS, context) as pool:
-            jobs = [pool.submit(work, kind, first + number) for number in range(2 * WORKERS)]
-            return [job.result(60) for job in jobs]
-
-    return have
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(WORKERS, context) as pool:
+        jobs = [pool.submit(work, kind, first + number) for number in range(2 * WORKERS)]
+        return [job.result(60) for job in jobs]
 
 
-METHODS = ("fork", "forkserver", "spawn")
-WAYS = {
+WAYS: dict[str, Callable[[Any, int], list[bool]]] = {
     "os.fork": by_os_fork,
-    **{method: by_process(method) for method in METHODS},
-    **{f"executor {method}": by_executor(method) for method in METHODS},
+    "process": by_process,
+    **{method: partial(by_executor, method) for method in ("fork", "forkserver", "spawn")},
 }
 
 
 def main(url: str, protocol: str, streaming: str, way: str, thread: str) -> None:
     """Start workers twice, as a server that replaces its workers, with calls in between."""
     kind = (url, int(protocol), streaming == "True")
-    if "forkserver" in way:  # its first process starts before the first context
+    if way == "forkserver":  # its first process starts before the first context
         multiprocessing.get_context("forkserver").Process(target=print).start()
     inherited.append(opened(*kind))
     assert right(inherited[0], 1)

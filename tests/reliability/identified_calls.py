@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from functools import partial
+from concurrent.futures import Future
 from itertools import count
 from typing import Any, Callable, TypeVar
 
@@ -43,24 +43,16 @@ T = TypeVar("T")
 
 def within(seconds: float, work: Callable[[], T]) -> T:
     """Do the work on a thread of its own. Return or raise its outcome. Fail if it hangs."""
-    ends: list[Callable[[], T]] = []
+    future: Future[T] = Future()
 
     def body() -> None:
         try:
-            result = work()
-            ends.append(lambda: result)
+            future.set_result(work())
         except BaseException as error:  # the test's thread raises it
-            ends.append(partial(_raise, error))
+            future.set_exception(error)
 
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    assert ends, "a call hangs"
-    return ends[0]()
-
-
-def _raise(error: BaseException) -> Any:
-    raise error
+    threading.Thread(target=body, daemon=True).start()
+    return future.result(seconds)
 
 
 class Outcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from typing import Any
 
 import numpy as np
@@ -85,16 +84,3 @@ anything = st.one_of(
 def mostly(good: Any, other: Any = anything) -> Any:
     """Draw a good value most times, else any other value, so that single arguments are wrong."""
     return st.one_of(good, good, good, other)
-
-
-def _has_truth(value: Any) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return bool(value) in (True, False)
-        except Exception:
-            return False
-
-
-#: Values of a flag: anything that ``bool()`` takes.
-with_truth = anything.filter(_has_truth)

@@ -157,7 +157,7 @@ def some_of(events: Any) -> pytest.MarkDecorator:
     rows = [
         (place + turn, kind, name)
         for place, name in enumerate(events)
-        for turn, kind in enumerate(some(list(KINDS), "kinds of contexts for each event", place))
+        for turn, kind in enumerate(some(list(KINDS), "kinds and styles", place))
     ]
     names = [f"{kind}-{name}" for _, kind, name in rows]
     return pytest.mark.parametrize(("number", "kind", "name"), rows, ids=names)

@@ -192,7 +192,7 @@ def test_fault(number: int, cell: Cell, server: ServerProcess, limits: Any) -> N
     """The call has the outcome of the table, and the next call works."""
     if cell.expected == "limit":
         limits(cell.kind)
-    for style in some(STYLES, "styles of each cell of the fault table", number):
+    for style in some(STYLES, "kinds and styles", number):
         for attempt in range(TRIES):
             try:
                 one_error(style, cell, server)

@@ -22,11 +22,11 @@ from tests.server.infer_cases import wait_for
 
 PROGRAM = Path(__file__).with_name("fork_program.py")
 BUSY_PROGRAM = Path(__file__).with_name("busy_fork_program.py")
-FORKS = ("os.fork", "fork", "executor fork")
-WAYS = (*FORKS, "forkserver", "spawn", "executor forkserver", "executor spawn")
+FORKS = ("os.fork", "process", "fork")
+WAYS = (*FORKS, "spawn", "forkserver")
 THREADS = ("main", "other")
 #: The other kinds have such children too, and programs that start anew take long.
-TRIED = (*FORKS, "spawn") if is_short() else WAYS
+TRIED = WAYS[:-1] if is_short() else WAYS
 
 
 def variables(way: str) -> dict[str, str]:

@@ -85,13 +85,6 @@ def test_http(unharmed: Gateway, request: bytes) -> None:
     http_well(unharmed)
 
 
-@pytest.fixture
-def channel(gateway: Gateway) -> Iterator[grpc.Channel]:
-    """Yield a channel to the gateway."""
-    with grpc.insecure_channel(gateway.grpc) as channel:
-        yield channel
-
-
 def grpc_well(gateway: Gateway) -> None:
     """Check that a good request over gRPC gets its right answer."""
     answer = gateway.call("Infer", simple(7))
@@ -110,12 +103,13 @@ def rpc_answers(channel: grpc.Channel, rpc: str, request: bytes) -> list[bytes]:
 
 @fuzzed("requests to the gateway")
 @given(data=st.data())
-def test_grpc(unharmed: Gateway, channel: grpc.Channel, data: Any) -> None:
+def test_grpc(unharmed: Gateway, data: Any) -> None:
     """The gateway answers messages of v1's service with changed fields and bytes."""
     rpc = data.draw(st.sampled_from(list(REQUESTS)))
     request = message_bytes(data.draw, data.draw(st.sampled_from(REQUESTS[rpc])))
     try:
-        answers = rpc_answers(channel, rpc, request)
+        with grpc.insecure_channel(unharmed.grpc) as channel:
+            answers = rpc_answers(channel, rpc, request)
     except grpc.RpcError as error:
         assert error.details()
         assert error.code() in {grpc.StatusCode.INTERNAL}, error

@@ -121,7 +121,7 @@ def _own_key(value: Any) -> Any:
 
 #: Odd values of a parameter, if not every value is allowed.
 OTHERS = {
-    **dict.fromkeys(("verbose", "streaming", "wait"), odd.with_truth),
+    **dict.fromkeys(("verbose", "streaming", "wait"), odd.leaves),
     "shm_key": odd.anything.map(_own_key) | st.sampled_from(["", "/", b"//", ".", "/.."]),
 }
 #: Methods of a context with the signature of the arguments. v1 before 1.8 had the last two.

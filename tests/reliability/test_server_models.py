@@ -58,7 +58,7 @@ def answered(context: InferContext, style: str) -> Outcome:
 def test_another_form(number: int, kind: str, name: str, server: ServerProcess) -> None:
     """One call may be refused after a change; the next call fits the new model."""
     old, new, refusal, fits = CHANGES[name]
-    for style in some(STYLES, "styles of each event of a server's life", number):
+    for style in some(STYLES, "kinds and styles", number):
         context = server.opened(kind)
         assert answered(context, style).message == ""
         server.change_model(old, new)

@@ -57,15 +57,12 @@ def shm_input(server: ServerProcess) -> Iterator[Input]:
     """Yield an input in a registered region."""
     number = next(numbers)
     name = f"shim_region_{os.getpid()}_{number}"
-    handle, data = (
-        shm.create_shared_memory_region(name, f"/{name}", 4 * SIZE),
-        payload(number, SIZE),
-    )
+    handle = shm.create_shared_memory_region(name, f"/{name}", 4 * SIZE)
+    data = payload(number, SIZE)
     shm.set_shared_memory_region(handle, [data])
     with SharedMemoryControlContext(server.url(0), 0) as control:
         control.register(handle)
     yield Input(server, name, handle, data)
-    server.release()
     if os.path.exists(f"/dev/shm/{name}"):
         os.unlink(f"/dev/shm/{name}")
 
