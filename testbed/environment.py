@@ -41,7 +41,6 @@ GENERATIONS = {
         # It has one stub of the Python backend, for Python 3.8. On a busy machine three of four
         # starts ended with a lock_exception. Loading models one by one prevents that.
         Generation("0.2.0", "2.33", ("3.8",), ("--model-load-thread-count=1",)),
-        Generation("0.4.2", "2.39", ("3.11", "3.10", "3.9", "3.8")),
         Generation("0.7.0", "2.51"),
     )
 }

@@ -139,17 +139,8 @@ def version(model, request):
     return reply(("OUTPUT0", np.full_like(values, model.version)))
 
 
-BEHAVIOURS = {
-    "add_sub": add_sub,
-    "constant": constant,
-    "doubling": doubling,
-    "extra_row": extra_row,
-    "failing": failing,
-    "first_output_only": first_output_only,
-    "flowers": flowers,
-    "identity": identity,
-    "image_scores": image_scores,
-    "sequence": sequence,
-    "slow": identity,
-    "version": version,
-}
+_FUNCTIONS = (
+    *(add_sub, constant, doubling, extra_row, failing, first_output_only, flowers, identity),
+    *(image_scores, sequence, version),
+)
+BEHAVIOURS = {"slow": identity, **{function.__name__: function for function in _FUNCTIONS}}

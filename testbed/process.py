@@ -85,7 +85,7 @@ class RunningServer:
     def _start_once(self, http_port: int, grpc_port: int) -> None:
         _remove_leftovers()
         self.http, self.grpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{grpc_port}"
-        self._folder = tempfile.mkdtemp(prefix=f"testbed-{os.getpid()}-", dir=_temporary_folder())
+        self._folder = tempfile.mkdtemp(prefix=f"testbed-{os.getpid()}-")
         self._owner = os.getpid()
         self._backend_folders = set(glob.glob(_BACKEND_FOLDERS))
         self.log_path = os.path.join(self._folder, "server.log")
@@ -216,19 +216,10 @@ def _processes_of(folder: str) -> list[int]:
 
 def _remove_leftovers() -> None:
     """Remove what servers have left whose owner was killed."""
-    for folder in glob.glob(f"{_temporary_folder()}/testbed-*-*"):
+    for folder in glob.glob(f"{tempfile.gettempdir()}/testbed-*-*"):
         owner = re.search(r"testbed-(\d+)-", folder)
         if owner and not os.path.exists(f"/proc/{owner[1]}"):
             _remove(folder)
-
-
-def _temporary_folder() -> str:
-    """Return the usual folder, or /tmp if its path has a space.
-
-    The Python backend cannot load from a path with a space.
-    """
-    usual = tempfile.gettempdir()
-    return "/tmp" if " " in usual else usual
 
 
 def free_ports() -> tuple[int, int]:

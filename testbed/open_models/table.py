@@ -66,16 +66,6 @@ def renamed(arrays: Arrays) -> Arrays:
     return {name.replace("INPUT", "OUTPUT"): array for name, array in arrays.items()}
 
 
-def mixed(arrays: Arrays) -> Arrays:
-    """Return the inputs under other names and in another order, and a total."""
-    return {
-        "texts": arrays["TEXT"],
-        "flags": ~arrays["FLAG"],
-        "total": arrays["REAL"].sum(axis=1, keepdims=True) + arrays["WHOLE"],
-        "wholes": arrays["WHOLE"],
-    }
-
-
 def image_scores(arrays: Arrays) -> Arrays:
     """Return as score k of each image its value at flat position 150 * k, channels first."""
     images = arrays["input"]
@@ -125,27 +115,11 @@ def _two(datatype: str, shape: tuple[int, ...]) -> tuple[Tensors, Tensors]:
     return inputs, outputs
 
 
-_MIXED: tuple[Tensors, Tensors] = (
-    [
-        ("WHOLE", "INT64", (-1, 1)),
-        ("REAL", "FP64", (-1, 3)),
-        ("TEXT", "BYTES", (-1, 2)),
-        ("FLAG", "BOOL", (-1, 1)),
-    ],
-    [
-        ("texts", "BYTES", (-1, 2)),
-        ("flags", "BOOL", (-1, 1)),
-        ("total", "FP64", (-1, 1)),
-        ("wholes", "INT64", (-1, 1)),
-    ],
-)
-
 MODELS = {
     "simple": Model(add_sub, *_two("INT32", (-1, 16))),
     "simple_nobatch": Model(add_sub, *_two("INT32", (16,))),
     "simple_string": Model(add_sub_strings, *_two("BYTES", (-1, 16))),
     **{f"identity_{d.lower()}": Model(renamed, *_pair(d, (-1, -1))) for d in DATATYPES},
-    "mixed": Model(mixed, *_MIXED),
     "undeclared": Model(echo),
     "classify": Model(renamed, [("INPUT", "FP32", (-1, 10))], [("OUTPUT", "FP32", (-1, 10))]),
     "flowers": Model(flowers, [("values", "FP64", (-1, 4))], [("predict_proba", "FP64", (-1, 3))]),

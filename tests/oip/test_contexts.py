@@ -74,22 +74,6 @@ def test_batches_of_several_inputs_and_outputs(open_url: str, protocol: int) -> 
     assert result["OUTPUT1"] == [[(0, 0.0, "")], [(0, 15.0, "")]]
 
 
-def test_four_datatypes_at_once(open_url: str, protocol: int) -> None:
-    """A request may mix numbers, flags and texts; outputs have the order of the request."""
-    inputs = {
-        "WHOLE": [np.array([2**53 + 1])],
-        "REAL": [np.array([0.1, 0.2, 0.3])],
-        "TEXT": [np.array([b"\xc3\xa9\x00", b""], object)],
-        "FLAG": [np.array([True])],
-    }
-    wanted = ["flags", "texts", "wholes"]
-    result = run(open_url, protocol, "mixed", inputs, dict.fromkeys(wanted, RAW))
-    assert list(result) == wanted
-    assert result["flags"][0].tolist() == [False]
-    assert result["texts"][0].tolist() == [b"\xc3\xa9\x00", b""]
-    assert result["wholes"][0].tolist() == [2**53 + 1]
-
-
 def test_model_without_a_batch_dimension(open_url: str, protocol: int) -> None:
     """A fixed first dimension is part of the tensor, and the largest batch is 1."""
     row = np.arange(16, dtype=np.int32)
@@ -239,7 +223,9 @@ def test_status_and_index_of_all_models(open_server: RunningServer, protocol: in
             index.get_model_repository_index()
         return
     assert "simple" in status.model_status
-    assert {"simple", "mixed"} <= {item.name for item in index.get_model_repository_index().models}
+    assert {"simple", "classify"} <= {
+        item.name for item in index.get_model_repository_index().models
+    }
 
 
 def test_health(open_url: str, protocol: int) -> None:
