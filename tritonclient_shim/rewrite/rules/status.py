@@ -20,7 +20,7 @@ _OTHERS = frozenset(
     + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
     + ("SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
 )
-_ELSEWHERE = "read the parts of the status where they are needed, from the client's own calls"
+_BY_PART = "ask the client for each part of the status where it is needed"
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -34,9 +34,9 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
     if name is None or not same_at(name, call, draft):
-        raise Refused(f"name the model of the status in the call: {_ELSEWHERE}")
+        raise Refused("name the model in the context, or ask the client for each part")
     if not _reads_only_configs(draft) or group and group.escapes:
-        raise Refused(_ELSEWHERE)
+        raise Refused(_BY_PART)
     model_text = draft.text(name)
 
     def carry_out() -> None:
