@@ -26,6 +26,7 @@ from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _OBJECT = "code that gets the object may use more of a context than run and close"
+_FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
@@ -47,7 +48,8 @@ def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Pl
     what = f"{protocol or 'grpc or http'} client"
     if carried is not None and carried.form is not Form.CLIENT:
         what = carried.form.value
-    return Plan(carry_out, what, _OBJECT if carried and carried.is_object else "")
+    unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
+    return Plan(carry_out, what, _OBJECT if carried and carried.is_object else unsafe)
 
 
 def _client(

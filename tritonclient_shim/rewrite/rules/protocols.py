@@ -75,6 +75,6 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         return members.pop()
     if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
         return draft.options.to  # unless the file names each of several
-    if not any(map(_is_protocol, values)):
+    if not any(map(_is_protocol, values)) and not draft.options.unsafe:
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
