@@ -146,12 +146,3 @@ def test_absolute_targets(gateway: Gateway, target: str) -> None:
     assert Raw(gateway, LIVE.format(target).encode()).answer().code == 200
     whole = WHOLE.replace(b"POST /", f"POST {target}/".encode(), 1)
     assert code_of(Raw(gateway, whole).answer().status) == "SUCCESS"
-
-
-def test_no_answer_names_its_programs(gateway: Gateway) -> None:
-    """No answer has the header Server, as in v1."""
-    unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
-    sent = (LIVE.format("").encode(), unknown, WHOLE)
-    answers = [Raw(gateway, data).answer() for data in sent]
-    assert [answer.code for answer in answers] == [200, 400, 200]
-    assert [answer.headers["Server"] for answer in answers] == [None] * 3

@@ -11,16 +11,17 @@ from google.protobuf import text_format
 
 from tests.gateway.gateway_process import PATIENCE
 from tritonclient_shim.core.errors import TransportError, TransportKind
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import Endpoint, V1Reply, V1Result
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
-from tritonclient_shim.gateway.http.responses import header_texts, status_header, success_text
+from tritonclient_shim.gateway.http.responses import header_forms, status_header, success_text
 from tritonclient_shim.gateway.http.service import HttpFront
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import inference
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.protos import api_pb2, model_config_pb2, request_status_pb2
+from tritonclient_shim.protos import model_config_pb2, request_status_pb2
+from tritonclient_shim.translate import v1_messages
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 ANYWHERE = ListenAddress("127.0.0.1", 0)
@@ -66,23 +67,24 @@ def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
 @pytest.mark.parametrize("id", [0, 1, 2**64 - 1])
 @pytest.mark.parametrize("outputs", [0, 1, 200])  # 200 are more than is remembered
 def test_response_headers(id: int, outputs: int) -> None:
-    """NV-InferResponse and the body are protobuf's text, the first time and again."""
-    header = api_pb2.InferResponseHeader(id=id, model_name='a "b"\n', model_version=3, batch_size=2)
-    for number in range(outputs):
-        header.output.add(name=f"OUTPUT{number}", raw={"dims": [16, number], "batch_byte_size": 64})
+    """A response header is protobuf's text and bytes, the first time and again.
+
+    Text has no ``data_type``, because clients before 1.12 reject unknown fields.
+    """
+    results = [
+        V1Result(f"OUTPUT{number}", "INT32", (16, number), 64, bytes(64))
+        for number in range(outputs)
+    ]
+    reply = V1Reply('a "b"\n', 3, 2, tuple(results), id)
+    header = v1_messages.response_header(reply)
+    message = header.SerializeToString()
+    assert [output.data_type for output in header.output] == [model_config_pb2.TYPE_INT32] * outputs
+    for output in header.output:
+        output.ClearField("data_type")
     line = text_format.MessageToString(header, as_one_line=True, as_utf8=False)
     body = text_format.MessageToString(header, as_utf8=False).encode()
     for _ in range(2):
-        assert header_texts(header) == (line, body)
-    assert header_texts(api_pb2.InferResponseHeader()) == ("", b"")
-
-
-def test_text_has_no_data_type() -> None:
-    """Text has no ``data_type``, because clients before 1.12 reject unknown fields."""
-    header = api_pb2.InferResponseHeader()
-    header.output.add(name="OUTPUT0", data_type=model_config_pb2.TYPE_INT32)
-    assert header_texts(header)[0] == 'output { name: "OUTPUT0" }'
-    assert header.output[0].data_type == model_config_pb2.TYPE_INT32  # binary keeps it
+        assert header_forms(reply) == (line, body, message)
 
 
 @pytest.mark.parametrize("server_id", ["", "inference:0", 'a "b"'])

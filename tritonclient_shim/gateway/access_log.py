@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any
 
 from tritonclient_shim.protos import request_status_pb2
 
@@ -18,13 +17,14 @@ _code_name = request_status_pb2.RequestStatusCode.Name
 
 @dataclass
 class AccessRecord:
-    """One request, as the log reports it.
+    """One request, as the log reports it; the request is answered inside a ``with`` block.
 
     ``call`` is the name of v1's rpc, over HTTP too; ``request`` names the call as its
     protocol does. ``status`` is v1's RequestStatus for the client, None if the client gets none.
     ``received`` and ``sent`` are the bytes of bodies or messages.
     """
 
+    access_log: AccessLog
     protocol: str
     call: str
     request: str
@@ -34,6 +34,13 @@ class AccessRecord:
     sent: int = 0
     status: Any = None
     start: float = field(default_factory=time.perf_counter)
+
+    def __enter__(self) -> AccessRecord:
+        self.access_log.meter.begin(self.protocol)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.access_log.end(self)
 
     @property
     def code(self) -> str:
@@ -67,19 +74,14 @@ class AccessLog:
     def rpc(self, call: str, model: str, received: int, context: Any) -> AccessRecord:
         """Return the record of a request over gRPC."""
         peer = str(context.peer()) if self.enabled else ""
-        return AccessRecord("grpc", call, f"{call} {model}".rstrip(), model, peer, received)
+        return AccessRecord(self, "grpc", call, f"{call} {model}".rstrip(), model, peer, received)
 
-    @contextmanager
-    def request(self, record: AccessRecord) -> Iterator[AccessRecord]:
-        """Report the request that is answered inside the ``with`` block."""
-        self.meter.begin(record.protocol)
-        try:
-            yield record
-        finally:
-            seconds = time.perf_counter() - record.start
-            self.meter.end(record, seconds)
-            if self.enabled:
-                log.info("%s", _as_json(record, seconds))
+    def end(self, record: AccessRecord) -> None:
+        """Report a request that has been answered."""
+        seconds = time.perf_counter() - record.start
+        self.meter.end(record, seconds)
+        if self.enabled:
+            log.info("%s", _as_json(record, seconds))
 
 
 def _as_json(record: AccessRecord, seconds: float) -> str:

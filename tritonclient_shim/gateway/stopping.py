@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 #: Seconds between two looks at the requests in progress.
 _LOOK = 0.01
@@ -28,7 +27,10 @@ class CannotListen(OSError):
 
 
 class Stopping:
-    """The state of a stop, and the requests in progress. It is used in one event loop."""
+    """The state of a stop, and the requests in progress. It is used in one event loop.
+
+    A request is in progress inside a ``with`` block.
+    """
 
     def __init__(self) -> None:
         #: True from the beginning of a stop.
@@ -37,15 +39,12 @@ class Stopping:
         self._newest = 0.0
         self._held: asyncio.Event | None = None
 
-    @contextmanager
-    def request(self) -> Iterator[None]:
-        """Count a request as in progress inside the ``with`` block."""
+    def __enter__(self) -> None:
         self.in_progress += 1
         self._newest = time.monotonic()
-        try:
-            yield
-        finally:
-            self.in_progress -= 1
+
+    def __exit__(self, *raised: object) -> None:
+        self.in_progress -= 1
 
     async def gate(self) -> None:
         """Hold back the response to a gRPC call while the stop begins.

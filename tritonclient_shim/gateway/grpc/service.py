@@ -69,7 +69,7 @@ class GatewayService:
         """Return a handler that a stop waits for."""
 
         async def call(data: bytes, context: Any) -> bytes:
-            with self._stopping.request():
+            with self._stopping:
                 response = await handler(data, context)
             await self._stopping.gate()
             return response
@@ -79,8 +79,7 @@ class GatewayService:
     def _control(self, name: str, kind: Any) -> UnaryHandler:
         async def call(data: bytes, context: Any) -> bytes:
             request = await _parsed(kind, data, context)
-            record = self._access_log.rpc(name, "", len(data), context)
-            with self._access_log.request(record):
+            with self._access_log.rpc(name, "", len(data), context) as record:
                 headers = grpc_metadata(context, self._options.forward_header)
                 record.status, serialised = await self._calls.answer(
                     name, request, headers, lambda response: bytes(response.SerializeToString())
@@ -97,8 +96,7 @@ class GatewayService:
         if request is None:
             await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
             raise AssertionError  # abort has raised
-        record = self._access_log.rpc("Infer", request.model_name, len(data), context)
-        with self._access_log.request(record):
+        with self._access_log.rpc("Infer", request.model_name, len(data), context) as record:
             headers = grpc_metadata(context, self._options.forward_header)
             try:
                 inference = self._upstream.infer.inference(request)

@@ -126,7 +126,7 @@ class V1Stream:
         while True:
             if self._entries:
                 entry = self._entries[0]
-                with self._access_log.request(entry.record) as record:
+                with entry.record as record:
                     record.status, response = await self._response(entry)
                     record.sent = len(response)
                 self._entries.popleft()

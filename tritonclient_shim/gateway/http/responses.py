@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from aiohttp import web
 from google.protobuf import json_format, text_format
 
-from tritonclient_shim.core.model import V1Reply
+from tritonclient_shim.core.model import V1Reply, V1Result
 from tritonclient_shim.protos import api_pb2, request_status_pb2
 from tritonclient_shim.translate import v1_messages
 
@@ -33,8 +34,8 @@ _LONGEST_MESSAGE = 16 * 1024
 _SENT_IN_PARTS_FROM = 256 * 1024
 #: Bytes of one write. A client must accept them within its time limit.
 _WRITE_BYTES = 1024 * 1024
-#: Texts of response headers up to this size in bytes are remembered.
-_REMEMBERED = 4096
+#: Headers of responses with at most this many outputs are remembered.
+_REMEMBERED = 16
 
 
 def one_line(message: Any) -> str:
@@ -97,15 +98,14 @@ def success_of(status: Any, reply: V1Reply, binary: bool) -> Success:
 
     With ``binary``, that header is a serialised message. Otherwise it is text.
     """
-    header = v1_messages.response_header(reply)
-    line, text = header_texts(header)
+    line, text, message = header_forms(reply)
     headers = {
         "NV-Status": success_text(status),
         "NV-InferResponse": line,
         "Content-Type": _CONTENT_TYPES[BINARY],
     }
     parts: list[Any] = [result.data for result in reply.outputs if result.data is not None]
-    parts.append(header.SerializeToString() if binary else text)
+    parts.append(message if binary else text)
     return Success(headers, parts)
 
 
@@ -161,31 +161,39 @@ def _without_number(server_id: str) -> str:
     return one_line(request_status_pb2.RequestStatus(code=success, server_id=server_id))
 
 
-def header_texts(header: api_pb2.InferResponseHeader) -> tuple[str, bytes]:
-    """Return a response header as the value of NV-InferResponse, and as a body in text format.
+def header_forms(reply: V1Reply) -> tuple[str, bytes, bytes]:
+    """Return a reply's header as the value of NV-InferResponse, as text, and serialised.
 
     The texts have no ``data_type``: clients before 1.12 refuse text with a field that they do not
     know. Later clients do not need this field.
     """
-    rest = api_pb2.InferResponseHeader()
-    rest.CopyFrom(header)
-    rest.ClearField("id")
-    for output in rest.output:
-        output.ClearField("data_type")
-    content = rest.SerializeToString(deterministic=True)
-    line, body = (_remembered if len(content) <= _REMEMBERED else _texts)(content)
-    if not header.id:
-        return line, body
+    results, id = reply.outputs, reply.id
+    if len(results) > _REMEMBERED or [True for result in results if result.classes is not None]:
+        line, text, message = _forms(reply._replace(id=0))
+    else:
+        line, text, message = _remembered(*reply[:3], tuple(map(_without_data, results)))
+    if not id:
+        return line, text, message
     # the field of the id has the highest number
-    return f"{line} id: {header.id}".lstrip(), b"%sid: %d\n" % (body, header.id)
+    serialised: bytes = api_pb2.InferResponseHeader(id=id).SerializeToString()
+    return f"{line} id: {id}".lstrip(), b"%sid: %d\n" % (text, id), message + serialised
 
 
-def _texts(content: bytes) -> tuple[str, bytes]:
-    header = api_pb2.InferResponseHeader.FromString(content)
-    return _within_limit(header), body_of(header, TEXT)
+def _forms(reply: V1Reply) -> tuple[str, bytes, bytes]:
+    header = v1_messages.response_header(reply)
+    message = header.SerializeToString()
+    for output in header.output:
+        output.ClearField("data_type")
+    return _within_limit(header), body_of(header, TEXT), message
 
 
-_remembered = lru_cache(maxsize=256)(_texts)
+_without_data = itemgetter(0, 1, 2, 3)
+
+
+@lru_cache(maxsize=256)
+def _remembered(model: str, version: int, batch: int, results: Any) -> tuple[str, bytes, bytes]:
+    outputs = tuple(V1Result(*result) for result in results)
+    return _forms(V1Reply(model, version, batch, outputs))
 
 
 def _within_limit(header: api_pb2.InferResponseHeader) -> str:

@@ -69,6 +69,7 @@ _UNREADABLE = (
     "the request body is not understood: {0}: expected as many bytes as Content-Length tells, or "
     "chunks as Transfer-Encoding: chunked has them, and data in its Content-Encoding"
 )
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 _UNKNOWN_ENCODING = (
     "unknown Content-Encoding {0!r} of the request body: expected gzip or deflate, or no encoding"
@@ -101,7 +102,7 @@ class HttpFront:
         self._access_log = access_log
         self._stopping = stopping
         self._tls = tls_context(options)
-        self._runner = _runner(self._handle)
+        self._server = _server(self._handle)
         self._listeners: list[socket.socket] = []
         self._beginning: set[asyncio.Task[None]] = set()
         #: Connections of less than a second that have not sent a request.
@@ -111,7 +112,6 @@ class HttpFront:
 
     async def open(self) -> int:
         """Listen, and return the port. Raise CannotListen when the address is in use."""
-        await self._runner.setup()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_log_error)
         host, port = self._options.http
@@ -149,8 +149,7 @@ class HttpFront:
             await loop.connect_accepted_socket(self._protocol, connection, ssl=self._tls)
 
     def _protocol(self) -> Any:
-        assert self._runner.server is not None
-        protocol = self._runner.server()
+        protocol = self._server()
         self._fresh.add(protocol)
         asyncio.get_running_loop().call_later(_FIRST_REQUEST, self._fresh.discard, protocol)
         return protocol
@@ -166,17 +165,18 @@ class HttpFront:
             await asyncio.wait(self._beginning, timeout=_FIRST_REQUEST)
         await until(lambda: not self._fresh, min(end, time.monotonic() + _FIRST_REQUEST))
         await until(lambda: not self._stopping.in_progress, end)
-        await self._runner.cleanup()
+        self._server.pre_shutdown()
+        await self._server.shutdown(_LAST)
 
     # --------------------------------------------------------------------------------- requests
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         self._fresh.discard(request.protocol)
         path, _, query = routes.origin_form(request.raw_path).partition("?")
-        record = AccessRecord("http", "-", f"{request.method} {path}")
+        record = AccessRecord(self._access_log, "http", "-", f"{request.method} {path}")
         if self._access_log.enabled:
             record.peer = _peer(request)
-        with self._stopping.request(), self._access_log.request(record):
+        with self._stopping, record:
             answer = await self._answer(request, path, query, record)
             record.sent = answer.content_length or 0
         if self._stopping.begun and not answer.prepared:
@@ -184,7 +184,7 @@ class HttpFront:
         return answer
 
     async def _answer(
-        self, request: web.Request, path: str, query: str, record: AccessRecord
+        self, request: web.BaseRequest, path: str, query: str, record: AccessRecord
     ) -> web.StreamResponse:
         target = routes.route_of(request.method, path)
         if target is None:
@@ -211,7 +211,7 @@ class HttpFront:
 
     async def _call(
         self,
-        request: web.Request,
+        request: web.BaseRequest,
         route: routes.Route,
         match: Match[str],
         form: str,
@@ -235,7 +235,7 @@ class HttpFront:
         return response(reply.request_status, good=getattr(reply, "health", True))
 
     async def _infer(
-        self, request: web.Request, path: Match[str], binary: bool, record: AccessRecord
+        self, request: web.BaseRequest, path: Match[str], binary: bool, record: AccessRecord
     ) -> web.StreamResponse:
         """Answer ``POST /api/infer``: the body is tensors, and headers describe them."""
         record.model = path[1]
@@ -287,33 +287,19 @@ def _parsed(text: str) -> api_pb2.InferRequestHeader | None:
 _known = lru_cache(maxsize=256)(_parsed)
 
 
-def _runner(answer: Any) -> web.AppRunner:
+def _server(answer: Any) -> web.Server:
     """Return aiohttp's server, which hands every request to one function."""
-
-    @web.middleware  # type: ignore[untyped-decorator]
-    async def answered(request: web.Request, handler: Any) -> Any:
-        return await answer(request)  # also to OPTIONS *, which no route matches
-
-    application = web.Application(middlewares=[answered])
-    application.router.add_route("*", "/{path:(?s:.*)}", answer)  # no route: an exception each
-    application.on_response_prepare.append(_without_server)
     quiet = logging.getLogger("tritonclient_shim.gateway.aiohttp")
     quiet.disabled = True  # bytes that are no HTTP would be a traceback; the handler logs defects
-    return web.AppRunner(
-        application,
+    return web.Server(
+        answer,
         access_log=None,
         logger=quiet,
         keepalive_timeout=KEEP_ALIVE,
         read_bufsize=_READ_SIZE,
         max_line_size=_LONGEST_LINE,
         max_field_size=_LONGEST_FIELD,
-        shutdown_timeout=_LAST,
     )
-
-
-async def _without_server(_: web.Request, answer: web.StreamResponse) -> None:
-    """Drop aiohttp's ``Server`` header, which v1 did not send."""
-    answer.headers.pop("Server", None)
 
 
 def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -369,6 +355,8 @@ async def _read_body(request: web.BaseRequest, largest: int, timeout: float) -> 
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in _ENCODINGS:  # aiohttp would hand on the bytes as they are
         raise _BodyError(_UNKNOWN_ENCODING.format(encoding))
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
+        request.transport.write(_CONTINUE)
     pieces: list[Buffer] = []
     left = largest
     try:

@@ -62,15 +62,18 @@ class Inferences:
         """Send a request. Return v1's status, and the result of ``make`` for it and the reply.
 
         Raise InferenceServerException if the request was refused, or there is no free slot within
-        the time limit. The request keeps its slot until it is answered, even if its client leaves.
+        the time limit.
         """
         if headers:
             inference = inference._replace(headers=headers)
         await self._slot()
-        asking = self._loop.create_task(self._ask(inference))
-        self._waits[asking] = time.monotonic()
-        asking.add_done_callback(self._free_slot)
-        return await self.read(await asyncio.shield(asking), make)
+        start = time.monotonic()
+        try:
+            answer = await self._ask(inference)
+        finally:
+            self._free.release()
+            self._meter.upstream(self._protocol, time.monotonic() - start)
+        return await self.read(answer, make)
 
     async def _slot(self) -> None:
         if not self._free.locked():
@@ -83,11 +86,9 @@ class Inferences:
             error = TransportError(_NO_SLOT.format(self._limit, timeout))
             raise InferenceServerException(error.message) from error
 
-    def _free_slot(self, asking: asyncio.Future[Any]) -> None:
-        self._meter.upstream(self._protocol, time.monotonic() - self._waits.pop(asking))
-        self._free.release()
-
     async def _ask(self, inference: Inference) -> Answer:
+        task: Any = asyncio.current_task()  # of this request alone, in both fronts
+        self._waits[task] = time.monotonic()
         try:
             sendable = inference.prepare_promptly()
             if sendable is None:
@@ -97,7 +98,11 @@ class Inferences:
         except BackendError as error:
             return Refused(inference, error)
         except asyncio.CancelledError:
+            if task in self._waits:  # the client has left
+                raise
             return Refused(inference, self._upstream.hang())
+        finally:
+            self._waits.pop(task, None)
 
     async def read(self, answer: Answer, make: Callable[[Any, V1Reply], T]) -> tuple[Any, T]:
         """Return v1's status and the result of ``make``, on a thread if it may ask the v2 server.
@@ -121,7 +126,7 @@ class Inferences:
         try:
             yield
         finally:
-            self._waits.pop(end)
+            self._waits.pop(end, None)
 
     async def _watch(self) -> None:
         """End waits before their time limit if the server hangs. A slow model does not end them."""
@@ -132,4 +137,5 @@ class Inferences:
             old = [wait for wait, since in self._waits.items() if since <= begun]
             if old and await self.on_thread(self._upstream.hangs):
                 for wait in old:
-                    wait.cancel()
+                    if self._waits.pop(wait, None) is not None:
+                        wait.cancel()
