@@ -9,6 +9,7 @@ import pytest
 from testbed import TritonServer
 from tests.gateway import gateway_process
 from tests.gateway.gateway_process import Gateway, StartGateway
+from tests.gateway.rolling_restarts import Pair
 
 MODELS = (
     *("simple", "simple_string", "identity_fp32", "identity_string", "classify", "classify_1000"),
@@ -44,6 +45,15 @@ def start_gateway() -> Iterator[StartGateway]:
     for gateway in started:
         if gateway.process.poll() is None:
             gateway.stop()
+
+
+@pytest.fixture(scope="module")
+def pair(behind: TritonServer) -> Iterator[Pair]:
+    """Start two gateways in front of one Triton."""
+    # --drain: longer than any client rests between two requests, also on a busy machine
+    both = Pair("--triton-grpc", behind.grpc, "--drain", "2")
+    yield both
+    both.stop()
 
 
 @pytest.fixture

@@ -28,8 +28,6 @@ class Front(NamedTuple):
 
 #: The limit of requests to the gateways at one time, in the files of ``deploy/``.
 LIMIT = "4096"
-
-
 #: The time limits of clients in the files of ``deploy/``.
 CLIENT_TIMES = re.compile(
     "(client_(?:header|body)_timeout|request(?:_headers)?_timeout:) (?:30|600)s"

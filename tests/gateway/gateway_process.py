@@ -68,7 +68,7 @@ class Gateway:
         self.http: str = bound["http"]
         self.grpc: str = bound["grpc"]
         self.metrics: str = bound.get("metrics", "")
-        self._channel = grpc.insecure_channel(self.grpc)
+        self._client = Client(self.grpc)
 
     def log_text(self) -> str:
         """Return the text that the gateway has written to stderr."""
@@ -86,7 +86,7 @@ class Gateway:
 
     def stop(self) -> int:
         """Stop the gateway, and return its exit status."""
-        self._channel.close()
+        self._client.channel.close()
         self.terminate()
         try:
             return self.process.wait(30)
@@ -119,16 +119,15 @@ class Gateway:
 
     def call(self, rpc: str, request: Any, metadata: Mapping[str, str] | None = None) -> Any:
         """Call a unary rpc of v1's service. Raise RpcError if its gRPC status is not OK."""
-        pairs = tuple((metadata or {}).items())
-        return method(self._channel, rpc)(request, timeout=60, metadata=pairs)
+        return self._client.call(rpc, request, metadata)
 
     def stream(self, requests: Any) -> Any:
         """Call StreamInfer."""
-        return method(self._channel, "StreamInfer", True)(iter(requests), timeout=120)
+        return self._client.method("StreamInfer", True)(iter(requests), timeout=120)
 
     def talk(self) -> Talk:
         """Open a StreamInfer that stays open."""
-        return Talk(method(self._channel, "StreamInfer", True))
+        return self._client.talk()
 
 
 StartGateway = Callable[..., Gateway]
@@ -164,16 +163,6 @@ def read_answer(connection: http.client.HTTPConnection) -> Answer:
 def code_of(status: Any) -> str:
     """Return the name of a status's code."""
     return str(request_status_pb2.RequestStatusCode.Name(status.code))
-
-
-def method(channel: Any, rpc: str, streaming: bool = False) -> Any:
-    """Return the function of a channel that calls an rpc of v1's service.
-
-    With ``streaming`` it takes an iterator of requests. The bytes of both forms are equal.
-    """
-    row = {**v1.RPCS, **v1.RETIRED_RPCS}[rpc]
-    form = channel.stream_stream if streaming else channel.unary_unary
-    return form(f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString)
 
 
 class Talk:
@@ -222,18 +211,30 @@ class Client:
     def __exit__(self, *raised: object) -> None:
         self.channel.close()
 
-    def code(self, request: Any, metadata: Mapping[str, str] | None = None) -> str:
-        """Return v1's code of an inference, or the status of gRPC."""
+    def method(self, rpc: str, streaming: bool = False) -> Any:
+        """Return the function that calls an rpc of v1's service.
+
+        With ``streaming`` it takes an iterator of requests. The bytes of both forms are equal.
+        """
+        row = {**v1.RPCS, **v1.RETIRED_RPCS}[rpc]
+        form = self.channel.stream_stream if streaming else self.channel.unary_unary
+        return form(f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString)
+
+    def call(self, rpc: str, request: Any, metadata: Mapping[str, str] | None = None) -> Any:
+        """Call a unary rpc of v1's service. Raise RpcError if its gRPC status is not OK."""
         pairs = tuple((metadata or {}).items())
+        return self.method(rpc)(request, timeout=60, metadata=pairs)
+
+    def code(self, request: Any) -> str:
+        """Return v1's code of an inference, or the status of gRPC."""
         try:
-            response = method(self.channel, "Infer")(request, timeout=60, metadata=pairs)
+            return code_of(self.call("Infer", request).request_status)
         except grpc.RpcError as error:
             return str(error.code().name)
-        return code_of(response.request_status)
 
     def talk(self, rpc: str = "StreamInfer", metadata: Any = ()) -> Talk:
         """Open a call that stays open."""
-        return Talk(method(self.channel, rpc, True), metadata)
+        return Talk(self.method(rpc, True), metadata)
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.gateway.gateway_process import Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
@@ -50,6 +51,17 @@ def slow(number: int, value: float) -> pb.InferRequest:
 def seconds(count: float) -> bytes:
     """Return the input that keeps ``slow`` busy for ``count`` seconds."""
     return bytes(np.array([count], np.float32))
+
+
+def statuses_of(gateway: Gateway) -> list[Any]:
+    """Return v1's statuses of an inference over HTTP and of an inference over gRPC."""
+    over_grpc = gateway.call("Infer", simple()).request_status
+    return [gateway.infer("simple", SIMPLE, BODY).status, over_grpc]
+
+
+def serves(gateway: Gateway) -> bool:
+    """True if inferences succeed over both protocols."""
+    return {code_of(status) for status in statuses_of(gateway)} == {"SUCCESS"}
 
 
 def health(mode: str = "live") -> Any:

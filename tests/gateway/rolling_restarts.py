@@ -111,22 +111,27 @@ class Pair:
         self._arguments = arguments
         ports = [free_ports()[0] for _ in range(4)]
         self.http, self.grpc = ports[:2], ports[2:]
-        self.gateways = [self._start(number) for number in range(2)]
+        self.gateways: dict[int, Gateway] = {}
+        for number in range(2):
+            self.start(number)
 
-    def _start(self, number: int) -> Gateway:
+    def start(self, number: int) -> None:
+        """Start a gateway."""
         addresses = f"127.0.0.1:{self.http[number]}", f"127.0.0.1:{self.grpc[number]}"
-        return Gateway("--http", addresses[0], "--grpc", addresses[1], *self._arguments)
+        self.gateways[number] = Gateway(
+            "--http", addresses[0], "--grpc", addresses[1], *self._arguments
+        )
 
     def restart(self, number: int) -> None:
         """Stop a gateway and start it again."""
         assert self.gateways[number].stop() == 0
-        self.gateways[number] = self._start(number)
+        self.start(number)
 
     def memory(self) -> int:
         """Return the bytes of memory that both use."""
-        return 1024 * sum(gateway.figure("VmRSS") for gateway in self.gateways)
+        return 1024 * sum(gateway.figure("VmRSS") for gateway in self.gateways.values())
 
     def stop(self) -> None:
         """Stop both."""
-        for gateway in self.gateways:
+        for gateway in self.gateways.values():
             gateway.stop()

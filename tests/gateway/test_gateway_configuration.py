@@ -86,6 +86,7 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "text"),
     [
         ({"http": "8000"}, "--http: expected HOST:PORT, got '8000'"),
+        ({"emulate": "1.10"}, "expected 1.11, 1.12, 1.13, 1.14 or 1.15, got '1.10'"),
         ({"max_body_bytes": "0"}, "expected a positive number, got '0'"),
         ({"client_timeout": "0"}, "number of seconds, got '0'"),
         ({"client_timeout": "5s"}, "number of seconds, got '5s'"),

@@ -28,27 +28,30 @@ def call_metadata(*_):
 
 backend.call_metadata = call_metadata
 """
+CHAIN = ("--tls-certificate", __file__, "--tls-key", __file__)
 GARBAGE = b"\xff\xff\xff\xff"
 #: Groups in groups, under a number that no message has.
 NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "text"),
+    ("options", "text"),
     [
-        ("TLS", "bogus", "TRITON_SHIM_TLS is 'bogus'; expected one of: auto"),
-        ("ROOT_CERTIFICATES", __file__, f"root certificates {__file__!r} cannot be used"),
+        ((), f"root certificates {__file__!r} cannot be used"),
+        (CHAIN, f"--tls-certificate {__file__} with --tls-key {__file__} cannot be used: "),
     ],
 )
-def test_unusable_settings(
-    surroundings: dict[str, str], variable: str, value: str, text: str
+def test_files_that_cannot_be_used(
+    surroundings: dict[str, str], options: tuple[str, ...], text: str
 ) -> None:
-    """A gateway does not start with an unusable setting, and reports it in one line."""
-    surroundings[f"TRITON_SHIM_{variable}"] = value
-    done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *ANY_PORT)
+    """A gateway does not start with unusable certificates, and reports them in one line."""
+    if not options:
+        surroundings["TRITON_SHIM_ROOT_CERTIFICATES"] = __file__
+    done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *ANY_PORT, *options)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("tritonclient-shim gateway: cannot start: ") and text in line
+    assert "Give other addresses" not in line
 
 
 def test_what_fails_inside_is_internal(

@@ -12,8 +12,8 @@ from typing import Any, Iterable, Iterator
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Gateway, StartGateway, code_of, until
-from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple, slow
+from tests.gateway.gateway_process import StartGateway, code_of, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, health, serves, simple, slow, statuses_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 LIMITS = ("--upstream-timeout", "1", "--health-timeout", "1")
@@ -42,28 +42,25 @@ def _stopped(task: Path) -> bool:
     return (task / "stat").read_text().rpartition(") ")[2].startswith("T")
 
 
-def statuses_of(gateway: Gateway) -> Any:
-    """Return v1's statuses of an inference over HTTP and of an inference over gRPC."""
-    over_grpc = gateway.call("Infer", simple()).request_status
-    return gateway.infer("simple", SIMPLE, BODY).status, over_grpc
-
-
-def works(gateway: Gateway) -> bool:
-    """True if inferences succeed over both protocols. After a stop, Triton needs some time."""
-    return codes(statuses_of(gateway)) == {"SUCCESS"}
-
-
 def codes(statuses: Iterable[Any]) -> set[str]:
     """Return the names of v1's codes."""
     return {code_of(status) for status in statuses}
 
 
 def test_every_answer_comes_in_time(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Each call is answered UNAVAILABLE with the option of its limit; later all calls succeed."""
+    """Each call is answered UNAVAILABLE with the option of its limit; later all calls succeed.
+
+    So are requests on a stream, which works when Triton works again.
+    """
     gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
-    until(lambda: works(gateway))
+    until(lambda: serves(gateway))
+    talk = gateway.talk()
+    assert code_of(talk.ask(simple(1))[0].request_status) == "SUCCESS"
     with hanging(own):
+        failed = talk.ask(simple(2), simple(3))
+        assert [response.meta_data.id for response in failed] == [2, 3]
         statuses = [
+            failed[0].request_status,
             *statuses_of(gateway),
             gateway.infer("never_seen", SIMPLE, BODY).status,
             gateway.get("/api/status").status,
@@ -75,26 +72,12 @@ def test_every_answer_comes_in_time(own: TritonServer, start_gateway: StartGatew
             gateway.get("/api/health/live").status,
             gateway.call("Health", health()).request_status,
         ]
-    assert codes([*statuses, load, *healths]) == {"UNAVAILABLE"}
+    assert codes([*statuses, failed[1].request_status, load, *healths]) == {"UNAVAILABLE"}
     assert all("--upstream-timeout" in status.msg for status in statuses), statuses
     assert "within 10 seconds" in load.msg and "--upstream-timeout" in load.msg
     assert all("--health-timeout" in status.msg for status in healths)
     until(lambda: gateway.get("/api/health/live").code == 200)
-    until(lambda: works(gateway))
-
-
-def test_a_stream_has_the_limit_too(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Requests on a stream are answered UNAVAILABLE; the stream works when Triton works again."""
-    gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
-    until(lambda: works(gateway))
-    talk = gateway.talk()
-    assert code_of(talk.ask(simple(1))[0].request_status) == "SUCCESS"
-    with hanging(own):
-        failed = talk.ask(simple(2), simple(3))
-    assert [response.meta_data.id for response in failed] == [2, 3]
-    assert codes(response.request_status for response in failed) == {"UNAVAILABLE"}
-    assert "--upstream-timeout" in failed[0].request_status.msg
-    until(lambda: works(gateway))
+    until(lambda: serves(gateway))
     assert code_of(talk.ask(simple(4))[0].request_status) == "SUCCESS"
     assert talk.end() == []
 
@@ -104,7 +87,7 @@ def test_a_hang_is_noticed_before_the_time_limit(
 ) -> None:
     """With the default time limits, no request waits 60 seconds for a Triton that hangs."""
     gateway = start_gateway("--triton-grpc", own.grpc)
-    until(lambda: works(gateway))
+    until(lambda: serves(gateway))
     talk = gateway.talk()
     with ThreadPoolExecutor(6) as pool, hanging(own):
         talk.send(simple(1))
@@ -130,7 +113,7 @@ def test_health_does_not_wait_behind_requests_that_hang(
     """While all slots hang and more requests wait, health and each request are answered."""
     limits = ("--upstream-timeout", "2", "--health-timeout", "1", "--max-in-flight", "2")
     gateway = start_gateway("--triton-grpc", own.grpc, *limits)
-    until(lambda: works(gateway))
+    until(lambda: serves(gateway))
     with ThreadPoolExecutor(16) as pool, hanging(own):
         waiting = [pool.submit(gateway.infer, "simple", SIMPLE, BODY) for _ in range(8)]
         over_grpc = [pool.submit(gateway.call, "Infer", simple()) for _ in range(8)]

@@ -6,44 +6,34 @@ import pytest
 
 from tests.gateway.bad_clients import Raw, head
 from tests.gateway.gateway_process import Gateway, code_of
-from tests.gateway.grpc_requests import BODY, SLOW, health
-from tritonclient_shim.protos import server_status_pb2
+from tests.gateway.grpc_requests import BODY, SLOW
 
 CONTROL = "/api/sharedmemorycontrol"
-
 
 #: Requests that are no endpoint, by status: 400 for a path, 405 for a method.
 REFUSED = {
     400: """
         GET /
         GET /v2/health/live
-        GET /api
-        GET /api/unknown
         GET /api/health
         GET /api/health/alive
         GET /api/repository
-        POST /api/infer
         POST /api/infer/simple/latest
         POST /api/infer/simple/1/extra
         POST /api/infer/sim%0Aple/latest
         POST /api/modelcontrol/reload/simple
         POST /api/sharedmemorycontrol/register/r/key/0/64
         POST /api/sharedmemorycontrol/register/r//a/b/0/64
-        POST /api/sharedmemorycontrol/cudaregister/r/64
-        POST /api/sharedmemorycontrol/unregister/
         OPTIONS *
     """,
     405: """
         POST /api/status
-        POST /api/health/live
         HEAD /api/health/live
         OPTIONS /api/infer/simple
         GET /api/infer/simple
         PUT /api/infer/simple
         GET /api/modelcontrol/load/simple
-        POST /api/repository/index
         POST /api/sharedmemorycontrol/status
-        GET /api/sharedmemorycontrol/unregisterall
         GET /api/sharedmemorycontrol/register/r//k/0/64
     """,
 }
@@ -56,18 +46,6 @@ def test_what_is_no_endpoint(gateway: Gateway, code: int, line: str) -> None:
     method, path = line.split(" ")
     answer = gateway.ask(method, path)
     assert (answer.code, answer.status, answer.body) == (code, None, b"")
-
-
-@pytest.mark.smoke
-def test_status(gateway: Gateway) -> None:
-    """A status may be protobuf, or text with a line for each field."""
-    # docs/v1-behaviour.md §9.1
-    binary = gateway.get("/api/status/simple?format=binary")
-    status = server_status_pb2.ServerStatus.FromString(binary.body)
-    assert binary.headers["Content-Type"] == "application/octet-stream"
-    assert (status.id, list(status.model_status)) == ("inference:0", ["simple"])
-    text = gateway.get("/api/status/simple").body
-    assert b'id: "inference:0"\n' in text and b"model_status {\n" in text
 
 
 @pytest.mark.parametrize(
@@ -94,16 +72,6 @@ def test_names_are_not_decoded(gateway: Gateway) -> None:
     answer = gateway.get("/api/status/sim%70le?format=binary")
     assert (answer.code, answer.body) == (400, b"")
     assert answer.status.msg == "no status available for unknown model 'sim%70le'"
-
-
-def test_request_ids_grow(gateway: Gateway) -> None:
-    """Every call takes the next request id, over HTTP and gRPC (docs/v1-behaviour.md §4.5)."""
-    paths = ("/api/health/live", "/api/status/simple", "/api/health/ready", "/api/status/nope")
-    answers = [gateway.get(path) for path in paths]
-    assert {answer.body for answer in answers[::2]} == {b""}  # v1's clients would print a body
-    ids = [answer.status.request_id for answer in answers]
-    ids.append(gateway.call("Health", health()).request_status.request_id)
-    assert ids == sorted(set(ids)) and ids[0] > 0
 
 
 def test_repository_index_as_text(gateway: Gateway) -> None:

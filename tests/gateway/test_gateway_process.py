@@ -6,7 +6,6 @@ import socket
 import subprocess
 import time
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -34,7 +33,9 @@ NOWHERE = "127.0.0.1:9"
 def test_ids(behind: TritonServer, start_gateway: StartGateway) -> None:
     """The first call has request id 1 (docs/v1-behaviour.md §4.5). The server's id is Triton's."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
-    statuses = [gateway.get("/api/health/live").status for _ in range(3)]
+    answers = [gateway.get("/api/health/live") for _ in range(3)]
+    assert {answer.body for answer in answers} == {b""}  # v1's clients would print a body
+    statuses = [answer.status for answer in answers]
     assert [status.request_id for status in statuses] == [1, 2, 3]
     assert {status.server_id for status in statuses} == {"triton"}
 
@@ -194,29 +195,11 @@ def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGatew
     assert talk.end() == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ((), "--triton-grpc HOST:PORT, or the variable TRITON_SHIM_GATEWAY_TRITON_GRPC"),
-        (("--triton-grpc", "x:1", "--emulate", "1.10"), "1.11, 1.12, 1.13, 1.14 or 1.15, got"),
-    ],
-)
-def test_bad_arguments(arguments: tuple[str, ...], text: str) -> None:
-    """The message names the wrong argument; the exit status is 2."""
-    done = run_command("gateway", *arguments)
-    assert done.returncode == 2 and text in done.stderr
-
-
-def test_advice_about_addresses_only_where_it_helps(tmp_path: Path) -> None:
-    """A certificate that cannot be used is named, and not mistaken for an address in use."""
-    file = str(tmp_path / "cannot listen on.pem")
-    Path(file).write_text("no certificate")
-    options = ("--tls-certificate", file, "--tls-key", file)
-    done = run_command("gateway", "--triton-grpc", NOWHERE, *ANY_PORT, *options)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert f"--tls-certificate {file} with --tls-key {file} cannot be used: " in line
-    assert "Give other addresses" not in line
+def test_bad_arguments() -> None:
+    """The message names what is missing; the exit status is 2."""
+    done = run_command("gateway")
+    assert done.returncode == 2
+    assert "--triton-grpc HOST:PORT, or the variable TRITON_SHIM_GATEWAY_TRITON_GRPC" in done.stderr
 
 
 @pytest.mark.parametrize("front", ["http", "grpc"])

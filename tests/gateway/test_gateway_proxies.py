@@ -1,11 +1,11 @@
-"""nginx and Envoy in front of gateways, with the configurations of ``deploy/``, and without."""
+"""nginx and Envoy in front of gateways, with the configurations of ``deploy/``."""
 
 from __future__ import annotations
 
-import socket
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -13,29 +13,17 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import pytest
 
-from testbed import TritonServer
 from tests.gateway.bad_clients import Raw, head
 from tests.gateway.front_proxies import Front, behind_envoy, behind_nginx
 from tests.gateway.gateway_process import PATIENCE, Answer, Client, code_of, infer
 from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, A, B, failing, seconds, simple, slow
 from tests.gateway.rolling_restarts import Pair
-from tests.server.nginx import nginx
 from tritonclient_shim.protos import api_pb2
 
 pytestmark = pytest.mark.release  # nginx and Envoy
 
 SCORES = np.arange(1000, dtype=np.float32).tobytes()
-#: nginx in front of two gateways with the minimal configuration of its manual.
-BARE = "upstream gateways {{ server 127.0.0.1:{0}; server 127.0.0.1:{1}; }}"
 CLIENTS, LIMIT = 40, 6
-
-
-@pytest.fixture(scope="module")
-def pair(behind: TritonServer) -> Iterator[Pair]:
-    """Start two gateways in front of one Triton."""
-    both = Pair("--triton-grpc", behind.grpc)
-    yield both
-    both.stop()
 
 
 @pytest.fixture(scope="module", params=[behind_nginx, behind_envoy])
@@ -50,16 +38,6 @@ def classify(address: str, count: int) -> Answer:
     header = 'batch_size: 1 input { name: "INPUT" dims: 1000 } '
     header += f'output {{ name: "OUTPUT" cls {{ count: {count} }} }}'
     return infer(address, "classify_1000?format=binary", header, SCORES)
-
-
-def test_classes_and_a_bare_nginx(pair: Pair, tmp_path: Path) -> None:
-    """200 classes exceed nginx's default buffers: it answers 502, then 502 to all requests."""
-    upstream = BARE.format(*pair.http)
-    with nginx(tmp_path, "location / { proxy_pass http://gateways; }", http=upstream) as address:
-        assert infer(address, "simple", SIMPLE, BODY).code == 200
-        assert [classify(address, 200).code for _ in range(2)] == [502, 502]  # one for each gateway
-        assert infer(address, "simple", SIMPLE, BODY).code == 502
-    assert "upstream sent too big header" in (tmp_path / "error.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize("count", [200, 1000])  # the second is 44 KB of header
@@ -97,19 +75,51 @@ def test_grpc(front: Front) -> None:
     assert refused.request_status.msg == "the model refused value 7"
 
 
-@pytest.mark.parametrize("sent", [b"POST", head("Content-Length: 128") + BODY[:64]])
-@pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
-def test_idle_uploads_end_at_the_proxy(
-    pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any], sent: bytes
+PARTS = {"head": b"POST", "body": head("Content-Length: 128") + BODY[:64]}
+#: Proxy, part of a request, and the bytes that follow it each fifth of a second.
+UPLOADS = [
+    *((proxy, part, b"") for proxy in (behind_nginx, behind_envoy) for part in PARTS),
+    (behind_nginx, "head", b"P"),
+    (behind_envoy, "head", b"P"),
+    (behind_envoy, "body", b"\0"),  # nginx keeps such a body, and no gateway has a part of it
+]
+
+
+@pytest.mark.parametrize(("behind_proxy", "part", "more"), UPLOADS)
+def test_slow_uploads_end_at_the_proxy(
+    pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any], part: str, more: bytes
 ) -> None:
-    """The proxy ends a request whose head or body stops; other clients are answered."""
+    """The proxy ends a request whose head or body stops, or arrives byte by byte.
+
+    Other clients are answered.
+    """
     with behind_proxy(tmp_path, pair, client_time="1s") as (http, _):
-        host, _, port = http.rpartition(":")
-        with socket.create_connection((host, int(port)), timeout=30) as client:
-            client.sendall(sent)
-            assert infer(http, "simple", SIMPLE, BODY).code == 200
-            answer = client.recv(65536)
-            assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+        client = Raw(http, PARTS[part])
+        assert infer(http, "simple", SIMPLE, BODY).code == 200
+        with ThreadPoolExecutor(1) as pool:
+            rest = pool.submit(client.rest)
+            for _ in range(40):
+                if rest.done():
+                    break
+                with suppress(OSError):
+                    client.send(more)
+                time.sleep(0.2)
+            assert rest.done(), "the proxy reads on"
+        assert rest.result() == b"" or rest.result().startswith(b"HTTP/1.1 408 ")
+        client.close()
+
+
+def test_a_gateway_that_fails(pair: Pair, front: Front) -> None:
+    """The other gateway answers all requests after a gateway has died."""
+    pair.gateways[0].process.kill()
+    pair.gateways[0].process.wait()
+    try:
+        assert {infer(front.http, "simple", SIMPLE, BODY).code for _ in range(20)} == {200}
+        for _ in range(5):
+            with Client(front.grpc) as client:
+                assert client.code(simple()) == "SUCCESS"
+    finally:
+        pair.start(0)
 
 
 def test_many_large_bodies(pair: Pair, tmp_path: Path) -> None:

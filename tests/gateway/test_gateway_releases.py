@@ -10,10 +10,10 @@ from typing import Any, Iterator, NamedTuple
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Answer, Gateway, code_of
+from tests.gateway.gateway_process import Gateway, code_of
 from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.protos import retired_pb2, server_status_pb2
+from tritonclient_shim.protos import server_status_pb2
 
 CONTROL = "/api/sharedmemorycontrol"
 OLD, NEW = (
@@ -51,18 +51,12 @@ def pair(request: Any, behind: TritonServer) -> Iterator[tuple[Gateway, Expected
     running.stop()
 
 
-def infer(gateway: Gateway, model: str, query: str = "") -> Answer:
-    """Send an inference over HTTP."""
-    header = SIMPLE + ' output { name: "OUTPUT0" }'
-    return gateway.infer(f"{model}{query}", header, BODY)
-
-
 def test_unknown_models(pair: tuple[Gateway, Expected]) -> None:
     """An unknown model gets the release's text, over HTTP, over gRPC and on a stream."""
     gateway, expected = pair
     request = simple(1, "nope")
     statuses = [
-        infer(gateway, "nope").status,
+        gateway.infer("nope", SIMPLE, BODY).status,
         gateway.call("Infer", request).request_status,
         next(iter(gateway.stream([request]))).request_status,
     ]
@@ -96,7 +90,7 @@ def test_names_that_are_taken(pair: tuple[Gateway, Expected]) -> None:
 def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> None:
     """A status has the release's version, and the release's field names in JSON."""
     gateway, expected = pair
-    infer(gateway, "simple")
+    gateway.infer("simple", SIMPLE, BODY)
     names = json.loads(gateway.get("/api/status/simple?format=json").body)
     assert ("modelStatus" in names, "model_status" in names) == (expected.camel, not expected.camel)
     binary = gateway.get("/api/status/simple?format=binary").body
@@ -106,9 +100,3 @@ def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> 
         assert (status.version == expected.version) or not expected.version
     if expected.version is None:
         assert over_grpc.version.startswith("2.")
-
-
-def test_a_retired_call(gateway: Gateway) -> None:
-    """Profile, which v1 had until 1.6, succeeds with a message that nothing is profiled."""
-    status = gateway.call("Profile", retired_pb2.ProfileRequest(cmd="start")).request_status
-    assert code_of(status) == "SUCCESS" and "nothing is profiled" in status.msg

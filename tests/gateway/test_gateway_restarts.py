@@ -9,26 +9,15 @@ from typing import Any
 
 import pytest
 
-from testbed import TritonServer
 from tests.gateway.front_proxies import behind_envoy, behind_nginx
 from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
-
-pytestmark = pytest.mark.release  # nginx and Envoy
 
 #: Rolling restarts, and the least number of requests. In full with GATEWAY_RESTARTS=10.
 RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
 REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
 
 
-@pytest.fixture
-def pair(behind: TritonServer) -> Any:
-    """Start two gateways in front of one Triton."""
-    # longer than any client rests between two requests on a machine that is busy otherwise
-    both = Pair("--triton-grpc", behind.grpc, "--drain", "2")
-    yield both
-    both.stop()
-
-
+@pytest.mark.release  # nginx and Envoy
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
 def test_a_rolling_restart_loses_nothing(

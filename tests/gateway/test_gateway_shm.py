@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Iterator
 
 import numpy as np
 import pytest
@@ -78,13 +78,10 @@ def test_over_grpc(gateway: Gateway, key: str) -> None:
     assert code_of(gateway.call("SharedMemoryControl", everything).request_status) == "SUCCESS"
     empty = gateway.call("SharedMemoryControl", pb.SharedMemoryControlRequest(status={}))
     assert regions_for_clients(empty) == []
-
-
-def test_no_such_object(gateway: Gateway) -> None:
-    """A key without object is refused with NV-Status (docs/v1-behaviour.md §6.5)."""
-    answer = gateway.post(f"{CONTROL}/register/r//gateway_no_such_key/0/64")
-    assert answer.code == 400
-    assert answer.status.msg.startswith("Unable to open shared memory region")
+    without_kind = pb.SharedMemoryControlRequest(register={"name": "r"})
+    assert gateway.call("SharedMemoryControl", without_kind).request_status.msg == (
+        "failed to register shared memory region: 'r', improperly formed request."
+    )
 
 
 def test_cuda_register(gateway: Gateway) -> None:
@@ -105,37 +102,13 @@ def test_numbers_that_no_region_has(gateway: Gateway, place: str) -> None:
     assert answer.status.msg == "Invalid offset + byte size for shared memory region: 'r'"
 
 
-def test_a_region_without_kind(gateway: Gateway) -> None:
-    """A region without a kind is refused with v1's text (docs/v1-behaviour.md §9.2)."""
-    request = pb.SharedMemoryControlRequest()
-    request.register.name = "r"
-    refused = gateway.call("SharedMemoryControl", request).request_status
-    assert refused.msg == (
-        "failed to register shared memory region: 'r', improperly formed request."
-    )
-
-
-def register_at(gateway: Gateway, protocol: str, key: str, offset: int, size: int) -> Any:
-    """Register ``paged``, a part of an object. Return v1's status."""
-    if protocol == "http":
-        return gateway.post(f"{CONTROL}/register/paged/{key}/{offset}/{size}").status
-    request = pb.SharedMemoryControlRequest()
-    request.register.name, request.register.byte_size = "paged", size
-    region = request.register.system_shared_memory
-    region.shared_memory_key, region.offset = key, offset
-    return gateway.call("SharedMemoryControl", request).request_status
-
-
-@pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_offset_of_a_region(
-    behind: TritonServer, gateway: Gateway, key: str, protocol: str
-) -> None:
+def test_offset_of_a_region(behind: TritonServer, gateway: Gateway, key: str) -> None:
     """An offset is refused with advice: Triton before 2.61 would read at twice the offset."""
     # docs/v2-mapping.md §8
     pages = [np.full(1024, float(page), np.float32) for page in range(3)]
     Path(f"/dev/shm{key}").write_bytes(b"".join(page.tobytes() for page in pages))
     version = json.loads(ask(behind.http, "GET", "/v2").body)["version"]
-    refused = register_at(gateway, protocol, key, 4096, 4096)
+    refused = gateway.post(f"{CONTROL}/register/paged/{key}/4096/4096").status
     assert code_of(refused) == "UNSUPPORTED"
     assert refused.msg == (
         "cannot register shared memory region 'paged' at offset 4096: this server, "
@@ -143,7 +116,7 @@ def test_offset_of_a_region(
         "Register the object from its beginning, with offset 0 and byte size 8192, and add 4096 "
         "to the offset of each input and output in it; or use Triton 2.61 or later"
     )
-    assert code_of(register_at(gateway, protocol, key, 0, 8192)) == "SUCCESS"
+    assert gateway.post(f"{CONTROL}/register/paged/{key}/0/8192").code == 200
     header = (
         'batch_size: 1 input { name: "INPUT0" dims: 16 '
         'shared_memory { name: "paged" offset: 4096 byte_size: 64 } } output { name: "OUTPUT0" }'

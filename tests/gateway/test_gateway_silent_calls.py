@@ -20,7 +20,7 @@ from tests.gateway.gateway_process import (
     code_of,
     until,
 )
-from tests.gateway.grpc_requests import health, simple, slow
+from tests.gateway.grpc_requests import health, serves, simple, slow
 from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
@@ -48,16 +48,6 @@ def answered(talk: Talk) -> bool:
     return bool(talk.ask(simple(7))[0].meta_data.id == 7)
 
 
-def is_serving(gateway: Gateway) -> bool:
-    """True if the gateway answers calls of three kinds."""
-    statuses = [
-        gateway.call("Infer", simple()).request_status,
-        gateway.call("Status", pb.StatusRequest(model_name="simple")).request_status,
-    ]
-    healthy = gateway.call("Health", health()).health
-    return bool(healthy) and {code_of(status) for status in statuses} == {"SUCCESS"}
-
-
 @pytest.mark.parametrize("rpc", ["StreamInfer", "Infer", "Health"])
 def test_silent_calls_stop_nothing(
     behind: TritonServer, start_gateway: StartGateway, rpc: str
@@ -66,7 +56,7 @@ def test_silent_calls_stop_nothing(
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
     with ExitStack() as stack:
         silent_calls(stack, gateway.grpc, rpc, MANY)
-        assert is_serving(gateway)
+        assert serves(gateway)
         assert [reply.meta_data.id for reply in gateway.stream([simple(1), simple(2)])] == [1, 2]
         assert gateway.figure("Threads") < MANY
     assert gateway.log_text() == ""
@@ -135,7 +125,7 @@ def test_too_many_pings_end_a_connection(gateway: Gateway) -> None:
         while more := client.recv(4096):
             received += more
     assert b"too_many_pings" in received
-    assert is_serving(gateway)
+    assert serves(gateway)
 
 
 def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
@@ -144,7 +134,7 @@ def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGat
     with ExitStack() as stack:
         groups = [silent_calls(stack, gateway.grpc, "StreamInfer", 64) for _ in range(8)]
         assert all(answered(talk) for group in groups for talk in group)
-        assert is_serving(gateway)
+        assert serves(gateway)
         until(lambda: gateway.figure("Threads") < 128)
         assert answered(groups[3][5])
 

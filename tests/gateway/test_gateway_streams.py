@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import grpc
 import numpy as np
@@ -13,7 +14,7 @@ from tests.gateway.gateway_process import Gateway, StartGateway, Talk, code_of, 
 from tests.gateway.grpc_requests import failing, simple, slow
 from tests.relays import Relay
 from tests.stream_server import StreamServer, reply
-from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
+from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, KnownServer, ServerMetadata
 from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
@@ -45,16 +46,21 @@ def ask(talk: Talk, *requests: pb.InferRequest) -> list[Any]:
 
 @pytest.mark.smoke
 def test_a_stream_keeps_order(gateway: Gateway) -> None:
-    """Responses, refusals among them, have the requests' order, and precede the next request."""
+    """Responses, refusals among them, have the requests' order, and precede the next request.
+
+    A version that the server does not have ends neither the stream nor the server.
+    """
     # docs/v1-behaviour.md §5, §9.2
     talk = gateway.talk()
-    responses = talk.ask(simple(1), failing(2, 7), failing(3, 0)) + talk.ask(simple(4))
+    responses = talk.ask(simple(1), failing(2, 7), failing(3, 0))
+    responses += talk.ask(simple(4)) + talk.ask(simple(5, version=9), simple(6))
     assert (talk.end(), talk.call.code()) == ([], grpc.StatusCode.OK)
-    assert [response.meta_data.id for response in responses] == [1, 2, 3, 4]
+    assert [response.meta_data.id for response in responses] == [*range(1, 7)]
     codes = [code_of(response.request_status) for response in responses]
-    assert codes[0] == codes[2] == codes[3] == "SUCCESS" != codes[1]
+    assert [number for number, code in enumerate(codes, 1) if code != "SUCCESS"] == [2, 5]
     assert responses[1].request_status.msg == "the model refused value 7"
-    assert len({response.request_status.request_id for response in responses}) == 4
+    assert "version 9" in responses[4].request_status.msg
+    assert len({response.request_status.request_id for response in responses}) == 6
 
 
 def test_open_sequence_must_be_started_again(
@@ -101,24 +107,6 @@ def test_answers_to_nobody(start_gateway: StartGateway) -> None:
         assert talk.end() == []
 
 
-class Described:
-    """A backend that has a server's metadata, and counts the calls for them."""
-
-    def __init__(self, version: str, *extensions: str) -> None:
-        self._metadata = ServerMetadata("server", version, extensions)
-        self._known = KnownServer()
-        self.questions = 0
-
-    def known_server(self) -> KnownServer:
-        """Return one object, as for one connection."""
-        return self._known
-
-    def server_metadata(self) -> ServerMetadata:
-        """Return the metadata."""
-        self.questions += 1
-        return self._metadata
-
-
 @pytest.mark.parametrize(
     ("version", "fragile"),
     [("2.33.0", True), ("2.38.1", True), ("2.39.0", False), ("2.51.0", False), ("3.0", False)]
@@ -129,17 +117,9 @@ def test_fragile_servers(version: str, fragile: bool) -> None:
 
     A server without model configurations is not fragile.
     """
-    server: Any = Described(version, "model_configuration")
-    assert [is_fragile(server) for _ in range(2)] == [fragile] * 2
-    assert server.questions == 1
-    assert not is_fragile(Described(version))  # type: ignore[arg-type]
-
-
-def test_unknown_version_on_a_stream(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """An unknown version is refused in its place; the stream and the server go on."""
-    talk = start_gateway("--triton-grpc", behind.grpc).talk()
-    responses = talk.ask(simple(1), simple(2, version=9), simple(3))
-    assert [response.meta_data.id for response in responses] == [1, 2, 3]
-    statuses = [response.request_status for response in responses]
-    assert (statuses[0].code, statuses[2].code) == (1, 1) and "version 9" in statuses[1].msg
-    assert talk.end() == [] and behind.running
+    for extensions in ((MODEL_CONFIGURATION,), ()):
+        backend = Mock()
+        backend.known_server.return_value = KnownServer()
+        backend.server_metadata.return_value = ServerMetadata("server", version, extensions)
+        assert [is_fragile(backend) for _ in range(2)] == [fragile and bool(extensions)] * 2
+        assert backend.server_metadata.call_count == 1
