@@ -2,7 +2,8 @@
 
 Clients send v1 inferences to the gateway, in turns with requests to ``gateway_forward.py``. That
 server has the gateway's libraries and translates nothing. The figures are the CPU time of each
-process per request. With ``--keep-memory`` both have the variables of ``deploy/`` for glibc.
+process per request. Both have the variables of ``deploy/`` for glibc, unless it is called with
+``--glibc-defaults``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from testbed import TritonServer
 ROUNDS = 9
 #: Bytes of a tensor → requests in a round, clients, and the goal for the ratio.
 SIZES = {64: (1000, 8, 1.5), 4_800_000: (60, 2, 1.2)}
-#: As in deploy/.
+#: As in deploy/. Without them glibc gives large buffers back to the system after each request.
 KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "134217728",
@@ -32,7 +33,7 @@ class Process:
     """A program that prints where it listens."""
 
     def __init__(self, closing: ExitStack, *arguments: str) -> None:
-        more = KEEP_MEMORY if "--keep-memory" in sys.argv else {}
+        more = {} if "--glibc-defaults" in sys.argv else KEEP_MEMORY
         self.process = subprocess.Popen(
             [sys.executable, "-m", *arguments],
             stdout=subprocess.PIPE,
