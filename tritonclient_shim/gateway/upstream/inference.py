@@ -33,8 +33,8 @@ class Inferences:
     """Sends inference requests to one v2 server. It is made and used in one event loop.
 
     A request counts towards ``max_in_flight`` from its complete arrival until the v2 server has
-    answered it, or the time limit has passed. It does not count while its client sends it, or
-    receives the answer, however slowly.
+    answered it, the time limit has passed, or its gRPC client has left. It does not count while
+    its client sends it, or receives the answer, however slowly.
     """
 
     def __init__(
