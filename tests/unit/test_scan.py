@@ -45,7 +45,6 @@ CASES = {
         "stub = g.GRPCServiceStub(c)\nstub.Infer(r)\n",
         ["1:TS008", "2:TS072"],
     ),
-    "dynamic import": ("__import__('tensorrtserver.api')\n", ["1:TS009"]),
     "method of a variable": (STAR + "ctx = InferContext(u, p, m)\n" + RUN, ["3:TS051"]),
     "method of an attribute": (
         STAR

@@ -21,7 +21,6 @@ def uses_in(path: Path, text: str) -> list[str]:
 
 ASSIGNED = {
     "annotated": "c: InferContext = InferContext(u, p, m)\nc.run(i, o)\n",
-    "walrus": "if (c := InferContext(u, p, m)): pass\nc.run(i, o)\n",
     "with": "with InferContext(u, p, m) as c: pass\nc.run(i, o)\n",
     "one of several bases": "class C(Mixin, InferContext): pass\nC(u, p, m).close(); c = C(u)\n"
     "c.run(i, o)\n",

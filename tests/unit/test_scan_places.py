@@ -62,7 +62,7 @@ def test_encoding_that_the_source_declares(tmp_path: Path) -> None:
 
 def test_encoding_of_no_text() -> None:
     """A codec that decodes no text is refused with Python's reason and the file's name."""
-    message = "^a.py: encoding problem: 'hex' is not a text encoding$"
+    message = "^a.py: .*'hex' is not a text encoding"
     with pytest.raises(sources.Unreadable, match=message):
         sources.parsed("a.py", b"# coding: hex\n")
 

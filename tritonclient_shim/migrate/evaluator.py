@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any, Callable, Iterator, Union
+from dataclasses import replace
+from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
 
-from tritonclient_shim.migrate import calls
 from tritonclient_shim.migrate.imports import API, Imports
 from tritonclient_shim.migrate.scopes import (
     Definition,
@@ -22,7 +22,11 @@ from tritonclient_shim.migrate.scopes import (
     reaching,
 )
 from tritonclient_shim.migrate.values import (
+    CALLABLE,
+    HANDLE,
     LITERAL,
+    REQUEST,
+    STATUS,
     UNKNOWN,
     BoundMethod,
     Instance,
@@ -42,9 +46,42 @@ from tritonclient_shim.registry import BY_SYMBOL
 PROPERTIES = frozenset({"property", "cached_property"})
 _ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
 _EXCEPTION = Symbol(f"{API}.InferenceServerException")
+_PROTOCOL = f"{API}.ProtocolType"
+_PARTIAL = Symbol("functools.partial")
 _ROUNDS = 8
 _DEPTH = 150  # of expressions that are looked up for one another
+#: Functions that return a container, empty or with the elements of their argument.
+_CONTAINERS = frozenset(
+    ("list", "tuple", "set", "sorted", "reversed", "iter", "dict", "deque")
+    + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue")
+)
+#: Methods of containers that return a container of these elements, or an element.
+_SAME_METHODS = frozenset({"values", "copy"})
+_ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
+#: Functions that return their argument, as far as contexts go.
+_HANDING_BACK = frozenset({"closing", "enter_context"})
+_ASYNC_RUNS = ("async_run", "async_run_with_cb")
+#: Methods of contexts → what is known of their results.
+_RESULTS = {
+    "get_server_status": Instance(STATUS),
+    **dict.fromkeys((*_ASYNC_RUNS, "get_ready_async_request"), Instance(REQUEST)),
+}
 _Local = Union[LocalClass, LocalInstance]
+_Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
+
+
+def is_class(symbol: str) -> bool:
+    """True if a dotted name is a class of v1 with an entry of its own."""
+    return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
+
+
+def new_instances(value: Value, call: ast.Call | None = None) -> Values:
+    """Return the object that a call of a class creates; nothing for other values."""
+    if isinstance(value, LocalClass):
+        return frozenset({LocalInstance(value.node)})
+    if isinstance(value, Symbol) and is_class(value.name):
+        return frozenset({Instance(value.name, call)})
+    return UNKNOWN
 
 
 class Evaluator:
@@ -61,7 +98,7 @@ class Evaluator:
             self._before, self._known = self._known, {}
             passed = dict(self._passed)
             for call in self.scopes.calls:
-                for target, positional, named in calls.targets(call, self):
+                for target, positional, named in self._targets(call):
                     self._pass(target, positional, named)
             if self._known == self._before and passed == self._passed:
                 break
@@ -163,8 +200,10 @@ class Evaluator:
             classes = element(values) | values
             any_error = _ANY_ERROR if self.imports.legacy else ()
             known = (_EXCEPTION if item in any_error else item for item in classes)
-            return union(calls.new_instances(item) for item in known)
-        return union(map(self._entered, values)) if kind is Kind.ENTERED else values
+            return union(map(new_instances, known))
+        if kind is Kind.ENTERED:  # a context is its own; a generator yields the object
+            return union(v.any if isinstance(v, Items) else frozenset({v}) for v in values)
+        return values
 
     def _parameter(self, node: ast.AST) -> Values:
         scope = self.scopes.places[node].scope
@@ -176,10 +215,8 @@ class Evaluator:
         return values
 
     def _annotated(self, node: ast.AST) -> Values:
-        """Return what an object of the annotated class is, which may be optional."""
-        if isinstance(node, ast.Subscript) and last_name(node.value) == "Optional":
-            return self._annotated(index(node))
-        return union(map(calls.new_instances, self.of(node)))
+        """Return what an object of the annotated class is."""
+        return union(map(new_instances, self.of(node)))
 
     # --- classes of the file
 
@@ -225,14 +262,6 @@ class Evaluator:
             return self.member(Instance(base.name) if is_object else base, name)
         return UNKNOWN
 
-    def _entered(self, value: Value) -> Values:
-        """Return what ``with value as`` binds: a context itself, or what the generator yields."""
-        if isinstance(value, Items):
-            return value.any
-        methods = self.member(value, "__enter__") if isinstance(value, LocalInstance) else ()
-        own = [item for item in methods if isinstance(item, LocalFunction)]
-        return union(map(self.returned, own)) or frozenset({value})
-
     def _first_parameter(self, function: ast.AST, node: ast.AST) -> Values:
         """Return what ``self`` or ``cls`` stands for in a method; nothing for other parameters."""
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -249,17 +278,90 @@ class Evaluator:
 
     def call(self, node: ast.Call) -> Values:
         """Return what a call can return."""
-        values = union(calls.result(item, node, self) for item in self.of(node.func))
-        return values or calls.same(node, self)
+        values = union(self._result(function, node) for function in self.of(node.func))
+        is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
+        return self.of(node.args[0]) if is_same else values
+
+    def _result(self, function: Value, call: ast.Call) -> Values:
+        if isinstance(function, LocalFunction):
+            return self.returned(function)
+        if isinstance(function, BoundMethod):
+            return self._of_method(function, call)
+        if isinstance(function, Symbol):
+            return self._of_symbol(function.name, call)
+        return new_instances(function, call)
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
         scope = self.scopes.of_node[function.node]
         if scope.yielded:
             return items([union(map(self.of, scope.yielded))])
-        annotation = getattr(function.node, "returns", None)
-        declared = self._annotated(annotation) if annotation is not None else UNKNOWN
-        return declared | union(map(self.of, scope.returned))
+        return union(map(self.of, scope.returned))
+
+    def _of_method(self, method: BoundMethod, call: ast.Call) -> Values:
+        owner, name = method.owner, method.name
+        if isinstance(owner, Instance):
+            known = {"__enter__": owner, **_RESULTS}.get(name)
+            return (
+                frozenset({replace(known, creation=known.creation or call)}) if known else UNKNOWN
+            )
+        if name in _SAME_METHODS:
+            return frozenset({owner})
+        if name == "items":
+            return items([items([UNKNOWN, owner.any], (0, 1))])
+        return owner.any if name in _ONE_OF else UNKNOWN
+
+    def _of_symbol(self, name: str, call: ast.Call) -> Values:
+        last = name.rpartition(".")[2]
+        if name.startswith("tensorrtserver.") and last == "create_shared_memory_region":
+            return frozenset({Instance(HANDLE, call)})
+        if name == f"{_PROTOCOL}.from_str":
+            return frozenset({Instance(_PROTOCOL, call)})
+        if name == _PARTIAL.name:
+            return frozenset({CALLABLE})
+        if name == "builtins.super":
+            owner = self.scopes.enclosing_class(call)
+            return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
+        if last in _CONTAINERS:
+            first = self.of(call.args[0]) if call.args else UNKNOWN
+            return frozenset(item for item in first if isinstance(item, Items)) or items([])
+        if last == "enumerate":
+            first = self.of(call.args[0]) if call.args else UNKNOWN
+            return items([items([UNKNOWN, element(first)], (0, 1))])
+        return new_instances(Symbol(name), call)
+
+    def _targets(self, call: ast.Call) -> Iterator[_Target]:
+        """Yield the functions that a call calls or passes on, each with its arguments."""
+        named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        functions = self.of(call.func)
+        yield call.func, self._positional(call.args), named
+        if call.args and (_PARTIAL in functions or last_name(call.func) == "submit"):
+            yield call.args[0], self._positional(call.args[1:]), named
+        if "target" in named:  # of a thread or process
+            arguments = getattr(named.get("args"), "elts", [])
+            yield named["target"], self._positional(arguments), {}
+        contexts = frozenset(
+            function.owner
+            for function in functions
+            if isinstance(function, BoundMethod)
+            and isinstance(function.owner, Instance)
+            and function.name in _ASYNC_RUNS
+        )
+        if contexts:
+            callbacks = [*call.args[:1], *filter(None, [named.get("callback")])]
+            yield from (self._callback(node, call, contexts) for node in callbacks)
+
+    def _callback(self, node: ast.expr, call: ast.Call, contexts: Values) -> _Target:
+        """Return the callback of a request. It gets the context and the request at the end."""
+        given: list[Values] = [contexts, frozenset({Instance(REQUEST, call)})]
+        if isinstance(node, ast.Call) and CALLABLE in self.of(node) and node.args:
+            return node.args[0], [*self._positional(node.args[1:]), *given], {}
+        return node, given, {}
+
+    def _positional(self, arguments: list[ast.expr]) -> list[Values]:
+        starred = [isinstance(node, ast.Starred) for node in arguments]
+        known = arguments[: starred.index(True)] if any(starred) else arguments
+        return [self.of(node) for node in known]
 
     def _pass(self, target: ast.expr, positional: list[Values], named: dict[str, ast.expr]) -> None:
         """Note what a call gives to the parameters of functions of the file."""
@@ -314,7 +416,6 @@ def _comprehension(node: Any, evaluator: Evaluator) -> Values:
 _RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
     **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
     **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
-    **dict.fromkeys((ast.NamedExpr, ast.Await), lambda node, evaluator: evaluator.of(node.value)),
     ast.Dict: _dict,
     ast.Subscript: _subscript,
     ast.BoolOp: lambda node, evaluator: union(map(evaluator.of, node.values)),

@@ -20,15 +20,7 @@ ONLY_V1 = frozenset(
     ("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader")
     + ("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory")
 )
-_IMPORTERS = frozenset({"import_module", "__import__"})
 _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
-
-
-def imported(call: ast.Call) -> str:
-    """Return the name of the module that a call imports; '' for other calls."""
-    is_import = getattr(call.func, "attr", getattr(call.func, "id", "")) in _IMPORTERS
-    argument = call.args[0] if call.args and is_import else None
-    return str(argument.value) if isinstance(argument, ast.Constant) else ""
 
 
 def star_of(module: str) -> dict[str, str]:
@@ -39,6 +31,14 @@ def star_of(module: str) -> dict[str, str]:
         if owner == module:
             symbols[name] = symbol
     return {**symbols, "np": "numpy", "partial": "functools.partial"}
+
+
+def neighbour(path: str, module: str, level: int) -> str:
+    """Return the file of a module that lies beside the importing file, or above it by its dots."""
+    folder = os.path.dirname(path)
+    for _ in range(level - 1):
+        folder = os.path.dirname(folder)
+    return os.path.join(folder, *module.split(".")) + ".py"
 
 
 class Imports:
@@ -52,19 +52,17 @@ class Imports:
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
         self.legacy = self.successor = self.migrated = False
-        self._path = path
-        self._visited = {os.path.abspath(path)}
+        path = os.path.abspath(path)
+        self._visited = {path}
         self.vendored = _names_v1(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     self._see(alias.name)
-            elif isinstance(node, ast.Call):
-                self._see(imported(node))
             elif isinstance(node, ast.ImportFrom):
                 self._see(node.module or "")
                 if node.names[0].name == "*":
-                    self._star(node.module or "", node.level)
+                    self._star(node, path)
 
     def symbol(self, module: str, level: int) -> str:
         """Return the dotted name of an imported module; '' for one of the file's own package.
@@ -90,31 +88,24 @@ class Imports:
         self.successor |= f"{module}.".startswith("tritonclient.")
         self.migrated |= module.rpartition(".")[2] == "triton_helpers"
 
-    def _star(self, module: str, level: int) -> None:
+    def _star(self, node: ast.ImportFrom, path: str) -> None:
+        """Add what a star import binds: of a file beside the importing file, its star imports."""
+        module = node.module or ""
         if module in _MODULES:
             self.star.update(star_of(module))
-        elif module:
-            self._star_of_neighbour(module, level)
-
-    def _star_of_neighbour(self, module: str, level: int) -> None:
-        """Add what a star import of a file beside this one binds: what that file star-imports."""
-        folder = os.path.dirname(self._path)
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-        path = os.path.join(folder, *module.split(".")) + ".py"
-        if os.path.abspath(path) in self._visited or not os.path.exists(path):
             return
-        self._visited.add(os.path.abspath(path))
+        beside = neighbour(path, module, node.level)
+        if not module or beside in self._visited or not os.path.exists(beside):
+            return
+        self._visited.add(beside)
         try:
-            tree = read(path).tree
+            tree = read(beside).tree
         except Unreadable:
             return
-        own, self._path = self._path, path
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-                self._see(node.module or "")
-                self._star(node.module or "", node.level)
-        self._path = own
+        for inner in ast.walk(tree):
+            if isinstance(inner, ast.ImportFrom) and inner.names[0].name == "*":
+                self._see(inner.module or "")
+                self._star(inner, beside)
 
 
 def _names_v1(tree: ast.Module) -> bool:

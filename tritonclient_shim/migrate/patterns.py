@@ -7,7 +7,7 @@ from typing import Callable, Iterator, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.values import HANDLE, Instance, Items, Symbol, Values, element, union
+from tritonclient_shim.migrate.values import HANDLE, Instance, Items, Symbol, element, union
 from tritonclient_shim.registry.patterns import (
     ARGUMENT_PATTERNS,
     GIVEN,
@@ -20,9 +20,7 @@ from tritonclient_shim.registry.patterns import (
 
 __all__ = ["PARAMETERS", "arguments", "patterns_in"]
 
-
 _RAW = Symbol(f"{API}.InferContext.ResultFormat.RAW")
-ExpressionRule = Callable[[ast.expr, Evaluator], bool]
 
 
 def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> Iterator[str]:
@@ -61,37 +59,20 @@ def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> b
         return True
 
 
-def _has_scheme(value: ast.expr, evaluator: Evaluator) -> bool:
-    return isinstance(value, ast.Constant) and "://" in str(value.value)
-
-
 def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
     values = element(evaluator.of(value))
-    return _is_handle(values) or _is_handle(
-        union(argument.at(0) for argument in _containers(values))
-    )
-
-
-def _is_handle(values: Values) -> bool:
-    return any(isinstance(value, Instance) and value.of == HANDLE for value in values)
+    values |= union(item.at(0) for item in values if isinstance(item, Items))
+    return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
 
 
 def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
-    formats = _containers(element(evaluator.of(value)))
-    return any(len(item.keys) == 2 and _RAW in item.at(0) for item in formats)
+    formats = element(evaluator.of(value))
+    return any(isinstance(f, Items) and len(f.keys) == 2 and _RAW in f.at(0) for f in formats)
 
 
-def _containers(values: Values) -> list[Items]:
-    return [value for value in values if isinstance(value, Items)]
-
-
-def _given(value: ast.expr, evaluator: Evaluator) -> bool:
-    return True
-
-
-_KINDS: dict[str, ExpressionRule] = {
-    GIVEN: _given,
-    WITH_SCHEME: _has_scheme,
+_KINDS: dict[str, Callable[[ast.expr, Evaluator], bool]] = {
+    GIVEN: lambda value, evaluator: True,
+    WITH_SCHEME: lambda value, evaluator: "://" in str(getattr(value, "value", "")),
     HANDLE_IN: _handle_in,
     HANDLE_OUT: _handle_out,
 }

@@ -16,7 +16,6 @@ from tritonclient_shim.migrate.imports import Imports
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
 Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
@@ -54,7 +53,7 @@ class Definition:
 
 @dataclass(eq=False)
 class Scope:
-    """A module, function, lambda, class or comprehension, and the names that it binds."""
+    """A module, function, lambda or class, and the names that it binds."""
 
     node: ast.AST
     parent: Scope | None = None
@@ -70,8 +69,8 @@ class Scope:
 
     @property
     def frame(self) -> Scope:
-        """Return the scope whose statements this one's run among: comprehensions and classes do."""
-        if self.parent and isinstance(self.node, (ast.ClassDef, *_COMPREHENSIONS)):
+        """Return the scope whose statements this one's run among: those of a class do."""
+        if self.parent and isinstance(self.node, ast.ClassDef):
             return self.parent.frame
         return self
 
@@ -228,10 +227,6 @@ class Scopes(ast.NodeVisitor):
         self.generic_visit(node)
         self._assign(node.target, Definition(Kind.VALUE, node.value), adds=True)
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        self.generic_visit(node)
-        self._assign(node.target, Definition(Kind.VALUE, node.value), late=0)
-
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self._assign(node.target, Definition(Kind.VALUE, node.iter, (None,)))
         self.generic_visit(node)
@@ -325,19 +320,10 @@ class Scopes(ast.NodeVisitor):
             self._scope.yielded.append(node.value)
         self.generic_visit(node)
 
-    def visit_ListComp(
-        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-    ) -> None:
-        self.visit(node.generators[0].iter)  # in the scope around it
-        with self._inside(node):
-            for number, part in enumerate(node.generators):
-                self._each([part.iter] if number else [])
-                self.visit(part.target)
-                self._assign(part.target, Definition(Kind.VALUE, part.iter, (None,)), late=0)
-                self._each(part.ifs)
-            self._each(getattr(node, name, None) for name in ("elt", "key", "value"))
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        # Its names are the function's here. They end no earlier binding of that name.
+        self._assign(node.target, Definition(Kind.VALUE, node.iter, (None,)), adds=True, late=0)
+        self.generic_visit(node)
 
 
 # ------------------------------------------------------------ the bindings that reach a use
@@ -365,22 +351,13 @@ def _always_before(binding: Binding, use: Place) -> bool:
 
 
 def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
-    is_before = binding.order <= use.order and not (last and binding.order < last.order)
-    excluded = _excluded(binding.place.path, use.path)
-    return is_before and not excluded or _again(binding, use, last)
-
-
-def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
-    """True if a loop leads from the binding to the use without the last binding between."""
+    """True if a binding comes before the use, or a loop leads from it to the use."""
+    if last and binding.order < last.order:
+        return False
     around_last = last.place.path if last else ()
     shared = [block for block in binding.place.path if block in use.path]
-    return any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
-
-
-def _excluded(path: Path, other: Path) -> bool:
-    """True if two statements are in different branches of an ``if``."""
-    fields = {id(node): name for node, name in path if isinstance(node, ast.If)}
-    return any(fields.get(id(node), name) != name for node, name in other)
+    is_again = any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
+    return binding.order <= use.order or is_again
 
 
 # ------------------------------------------------------------------------------- syntax

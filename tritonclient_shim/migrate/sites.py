@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tritonclient_shim.migrate.calls import is_class
-from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.imports import API, Imports, imported
+from tritonclient_shim.migrate.evaluator import Evaluator, is_class
+from tritonclient_shim.migrate.imports import API, Imports
 from tritonclient_shim.migrate.patterns import patterns_in
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import (
@@ -136,7 +135,6 @@ class _Finder(ast.NodeVisitor):
             self._called.add(node.func)
             for pattern in patterns_in(id, node, self._evaluator, before):
                 self._add(node, pattern, node)
-        self._module(node, imported(node))
         self.generic_visit(node)
 
     def _reference(self, node: ast.Name | ast.Attribute) -> bool:

@@ -98,7 +98,7 @@ def parsed(path: str, data: bytes) -> ParsedSource:
             if path.endswith(".ipynb"):
                 return _notebook(path, data)
             return _parsed(path, _decoded(data))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, LookupError) as error:  # the last: not an encoding of text
         raise Unreadable(f"{path}: {_reason(error)}") from error
 
 
@@ -124,12 +124,8 @@ def _reason(error: Exception) -> str:
 
 def _decoded(data: bytes) -> str:
     """Return the text of a source, by the encoding that it declares."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return io.TextIOWrapper(io.BytesIO(data), encoding).read()
-    except LookupError as error:  # of the first from Python 3.14 on: a codec that makes bytes
-        problem, _, _ = str(error).partition(";")  # what follows is advice for programs
-        raise SyntaxError(f"encoding problem: {problem}") from error
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:

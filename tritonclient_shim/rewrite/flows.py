@@ -6,8 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Iterator
 
-from tritonclient_shim.migrate.calls import is_class
-from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
+from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, is_class
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import ALL_FILLED, FILLING, last_name, spelt
 from tritonclient_shim.migrate.values import (
@@ -34,17 +33,17 @@ CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 #: Calls that pass their arguments on, or ignore them.
 _HARMLESS = frozenset(
-    ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed", "sorted")
-    + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
+    ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted")
+    + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr", "id", "print")
 )
 _CARRYING = (
-    *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield, ast.Tuple, ast.List),
+    *(ast.Assign, ast.AnnAssign, ast.Return, ast.Yield, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp, ast.withitem, ast.For, ast.Expr),
     *(ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda),
     *(ast.Compare, ast.UnaryOp, ast.If, ast.While, ast.Assert, ast.Delete, ast.AugAssign),
-    *(ast.YieldFrom, ast.Await, ast.arguments),
+    ast.arguments,
 )
 
 
