@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import shutil
 import socket
-import threading
 from pathlib import Path
 from typing import Iterator
 
@@ -125,32 +122,6 @@ def test_a_silent_server_is_given_up(
         assert f"WRONG  {url} over {name}: no answer within 0.5 seconds" in text
 
 
-def test_a_server_that_falls_silent(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each call has a timeout, and the first timeout ends the check."""
-    monkeypatch.setattr(_server, "PATIENCE", 2)
-    described = {"name": "triton", "version": "2.0", "extensions": ["model_configuration"]}
-    rows = [{"name": f"m{number}", "version": "1", "state": "READY"} for number in range(50)]
-    known: dict[str, object] = {"/v2": described, "/v2/health/ready": {}}
-    known["/v2/repository/index"] = rows
-    ended = threading.Event()
-
-    def answer(request: bytes) -> Answer:
-        path = request.split()[1].decode().rstrip("/")
-        if path not in known:
-            ended.wait(60)
-        return http(200, json.dumps(known.get(path)).encode(), "Content-Type: application/json")
-
-    with ScriptedServer(answer) as server:
-        assert main(["doctor", "--url", server.address]) == 1
-        ended.set()
-    text = capsys.readouterr().out
-    expected = "no answer within 2 seconds, after it had answered other questions"
-    assert f"  WRONG  {expected}" in text
-    assert ", over HTTP" in text
-
-
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"name": 5}'])
 def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     """A server that is no v2 server may be v1's. The doctor says what to do and to check."""
@@ -187,46 +158,6 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
     assert "ok     1 model without remarks: covered" in text
 
 
-def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A hanging import is reported, and its process is ended."""
-    (tmp_path / "hanging.py").write_text(
-        "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(doctor, "_LONGEST", 3)
-    assert doctor.import_error(("hanging",)) == "it did not end within 3 seconds"
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-@pytest.mark.parametrize(
-    ("system", "machine", "level", "says"),
-    [
-        ("Linux", "x86_64", "ok", "Linux on x86_64"),
-        ("Linux", "aarch64", "note", "Linux on aarch64: not tested"),
-        ("Darwin", "arm64", "note", "Darwin on arm64: not tested"),
-        ("", "", "note", "an unknown system on an unknown processor: not tested"),
-    ],
-)
-def test_machine(
-    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, level: str, says: str
-) -> None:
-    """The doctor reports system and processor. An untested machine is a note, no error."""
-    monkeypatch.setattr(platform, "system", lambda: system)
-    monkeypatch.setattr(platform, "machine", lambda: machine)
-    finding = [*doctor.ownership()][-1]
-    assert finding.level == level
-    assert says in finding.text
-
-
-@pytest.mark.parametrize(("version", "level"), [("3.14.2", "ok"), ("3.15.0", "note")])
-def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: str) -> None:
-    """Python 3.14 is supported. A later Python is a note."""
-    monkeypatch.setattr(platform, "python_version", lambda: version)
-    assert next(iter(doctor.versions())).level == level
-
-
 def test_healthy_installation(tmp_path: Path) -> None:
     """A healthy installation without a server has exit status 0, versions and settings."""
     done = shim(tmp_path, "doctor")
@@ -239,19 +170,14 @@ def test_healthy_installation(tmp_path: Path) -> None:
 
 
 def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
-    """A setting is shown with its variable. A misspelt variable is wrong."""
+    """A setting is shown with its variable. A misspelt variable and a bad value are wrong."""
     variables = {"TRITON_SHIM_TLS": "on", "TRITON_SHIM_WARNING": "off"}
     done = shim(tmp_path, "doctor", **variables)
     assert done.returncode == 1
     settings = done.stdout.partition("\nSettings\n")[2].partition("\nServer\n")[0]
     assert settings == "  note   tls = on  (environment; TRITON_SHIM_TLS)"
     assert "did you mean TRITON_SHIM_WARNINGS?" in done.stdout
-
-
-def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
-    """A bad value is reported with the expected values, and does not end the doctor."""
     done = shim(tmp_path, "doctor", TRITON_SHIM_NETWORK_TIMEOUT="soon")
-    assert done.returncode == 1
     assert "WRONG  TRITON_SHIM_NETWORK_TIMEOUT is 'soon'; expected" in done.stdout
 
 

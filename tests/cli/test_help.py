@@ -24,13 +24,6 @@ def test_defaults_are_values(capsys: pytest.CaptureFixture[str], command: str) -
     assert not re.findall(r"\(default:? (?:|False|None|\[\])\)|\(default[^()]*\) \(default", text)
 
 
-def test_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help names a default that matters."""
-    with pytest.raises(SystemExit):
-        main(["migrate", "--help"])
-    assert "(default: text)" in " ".join(capsys.readouterr().out.split())
-
-
 def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a command, the help has a line for every command."""
     assert main([]) == 0
@@ -38,27 +31,3 @@ def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     for command in COMMANDS:
         (line,) = [line for line in lines if line.startswith(f"    {command} ")]
         assert line.endswith(".") and len(line) < 80
-
-
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [
-        (["scann", "."], "scan"),
-        (["doctor", "--protokol"], "--protocol"),
-        (["scan", ".", "--exclued=a"], "--exclude"),
-        (["scan", ".", "--format", "jsn"], "json"),
-    ],
-)
-def test_suggestions(capsys: pytest.CaptureFixture[str], words: list[str], near: str) -> None:
-    """A wrong command, option or choice is an error that suggests the nearest name."""
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
-    assert f"; did you mean {near}?" in capsys.readouterr().err
-
-
-def test_nothing_is_near(capsys: pytest.CaptureFixture[str]) -> None:
-    """An option like no other gets no suggestion."""
-    with pytest.raises(SystemExit):
-        main(["scan", ".", "--qqq"])
-    assert "unrecognized arguments: --qqq\n" in capsys.readouterr().err

@@ -59,25 +59,15 @@ def test_without_options_nothing_changes(tmp_path: Path) -> None:
 
 
 def test_fails_each_test_that_uses_an_id(tmp_path: Path) -> None:
-    """Every test that uses a chosen id fails. The text names the line of the use."""
+    """Every test that uses a chosen id fails, also in a fixture. The text names the line."""
+    done = suite(tmp_path, "--tritonshim-fail-on=all")
+    assert outcome(done).startswith("4 failed, 1 passed")
+    assert "TS020 tensorrtserver.api.ServerHealthContext at test_suite.py:6" in done.stdout
     done = suite(tmp_path, "--tritonshim-fail-on=ts011")
     assert outcome(done).startswith("3 failed, 2 passed")
     assert "TS011 tensorrtserver.api.ProtocolType.from_str at test_suite.py:12" in done.stdout
     assert "at test_suite.py:15" in done.stdout
     assert "its own failure" in done.stdout
-
-
-def test_uses_in_fixtures_count(tmp_path: Path) -> None:
-    """A use in a fixture's set-up fails the test too."""
-    done = suite(tmp_path, "--tritonshim-fail-on=TS020", "-k", "health")
-    assert done.returncode == 1
-    assert "TS020 tensorrtserver.api.ServerHealthContext at test_suite.py:6" in done.stdout
-
-
-def test_all_ids(tmp_path: Path) -> None:
-    """With ``all``, only tests that do not use the old API pass."""
-    assert outcome(suite(tmp_path, "--tritonshim-fail-on=all", "-k", "modern")).startswith("1 pas")
-    assert suite(tmp_path, "--tritonshim-fail-on=all", "-k", "protocol").returncode == 1
 
 
 def test_report(tmp_path: Path) -> None:
@@ -90,16 +80,15 @@ def test_report(tmp_path: Path) -> None:
     assert "tritonclient-shim: 4 places use 2 legacy symbols" in done.stdout
 
 
-@pytest.mark.parametrize("option", ["--tritonshim-fail-on=TS999"])
-def test_unknown_ids_are_refused(tmp_path: Path, option: str) -> None:
-    """A misspelt id is an error of usage. It would fail no test."""
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--tritonshim-fail-on=TS999", "no such id: TS999"),
+        ("--tritonshim-report=usage.html", "no report is written as .html; expected .txt, .json"),
+    ],
+)
+def test_refused(tmp_path: Path, option: str, says: str) -> None:
+    """An unknown id and an unknown format of a report are errors before any test runs."""
     done = suite(tmp_path, option)
-    assert done.returncode == 4
-    assert "no such id: TS999" in done.stderr
-
-
-def test_an_unknown_ending(tmp_path: Path) -> None:
-    """An unknown format of a report is an error before any test runs."""
-    done = suite(tmp_path, "--tritonshim-report=usage.html")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "no report is written as .html; expected .txt, .json" in done.stderr
+    assert says in done.stderr

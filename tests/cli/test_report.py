@@ -74,28 +74,6 @@ def test_written_where_the_program_started(tmp_path: Path) -> None:
     assert (done.returncode, uses(text)[0][1:]) == (0, (3, 3))
 
 
-def test_threads_that_begin_together_are_both_counted(tmp_path: Path) -> None:
-    """Two threads that use the API first at once are both counted."""
-    text = (
-        "import threading\n"
-        "from tensorrtserver.api import ProtocolType\n"
-        "from tritonclient_shim import usage\n"
-        "class Gate:\n"
-        "    together, lock = threading.Barrier(2, timeout=20), threading.Lock()\n"
-        "    def __enter__(self):\n"
-        "        self.together.wait()  # no thread has read the settings yet\n"
-        "        self.lock.acquire()\n"
-        "    def __exit__(self, *_):\n"
-        "        self.lock.release()\n"
-        "usage._lock = Gate()\n"
-        "use = lambda: ProtocolType.from_str('http')\n"
-        "threads = [threading.Thread(target=use) for _ in range(2)]\n"
-        "for thread in threads: thread.start()\n"
-        "for thread in threads: thread.join()\n"
-    )
-    assert uses(report(tmp_path, text)[1]) == [("TS011", 12, 2)]
-
-
 def test_threads_and_callbacks_are_counted(tmp_path: Path) -> None:
     """Uses of all threads are counted at their lines."""
     text = (

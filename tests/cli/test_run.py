@@ -65,6 +65,15 @@ def test_report_to_a_file(tmp_path: Path) -> None:
     assert (use["id"], use["file"], use["line"], use["count"]) == ("TS011", "old.py", 10, 1)
 
 
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    """A report in an unknown format is an error before the script runs."""
+    (tmp_path / "old.py").write_text("print('it runs')\n")
+    done = shim(tmp_path, "run", "old.py", TRITON_SHIM_REPORT="usage.pdf")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no report is written as .pdf; expected .txt, .json or no ending" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "says"),
     [

@@ -23,9 +23,7 @@ def test_known_uses_are_hidden(known: Scanner) -> None:
     """Uses of the baseline are counted, but not reported."""
     done = known("src", "--baseline", "known.json")
     assert (done.status, done.err) == (0, "")
-    assert done.out == (
-        "No other use of the legacy API. 1 file read; 4 uses known to the baseline.\n"
-    )
+    assert done.out == "1 file read, 4 uses known to the baseline.\n"
     assert known.document("src", "--baseline", "known.json")["hidden"]["baseline"] == 4
 
 
@@ -84,32 +82,16 @@ def test_unreadable_files_keep_their_status(known: Scanner) -> None:
     assert "1 file read, 1 could not be read." in done.out
 
 
-NO_BASELINES: dict[str | None, str] = {
-    None: "the baseline other.json cannot be read: No such file or directory",
-    **dict.fromkeys(
-        (
-            "",
-            "[" * 50_000,
-            "[]",
-            '{"version": 2, "uses": []}',
-            '{"version": 1, "uses": [{"file": "a.py"}]}',
-            '{"version": 1, "uses": [{"file": "a.py", "id": "TS001", "line": "", "count": "1"}]}',
-        ),
-        "other.json is no baseline; expected version 1, and uses with file, id, line and count",
-    ),
-}
-
-
-@pytest.mark.parametrize("text", NO_BASELINES, ids=lambda text: str(text)[:60])
+@pytest.mark.parametrize("text", [None, "[" * 50_000, "[]", '{"version": 2, "uses": []}'])
 def test_no_baseline(known: Scanner, text: str | None) -> None:
     """A file that is no baseline is an error, with the command that writes a baseline."""
     if text is not None:
         known.write("other.json", text)
     done = known("src", "--baseline", "other.json")
     assert (done.status, done.out) == (2, "")
-    assert NO_BASELINES[text] in done.err
     remedy = "tritonclient-shim scan --write-baseline other.json "
-    assert f"write one with: {remedy}PATH" in done.err
+    assert "other.json is no baseline (" in done.err
+    assert f"expected one that was written with: {remedy}PATH" in done.err
     assert known(*remedy.split()[2:], "src").status == 0
     assert known("src", "--baseline", "other.json").status == 0
 

@@ -11,7 +11,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "scan.md").read_text("utf-8")
 
 
 def test_first_example(scan: Scanner) -> None:
-    """``scan`` prints the page's example: a use, its line and the mark below."""
+    """``scan`` prints the page's example: a use and its line."""
     example = TEXT.partition("$ tritonclient-shim scan client.py\n")[2].partition("\n\n")[0]
     shown = [line[4:] for line in example.splitlines()]
     scan.write("client.py", STAR + "ctx = InferContext(u, p, m)\n" + shown[1].strip() + "\n")

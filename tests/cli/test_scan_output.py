@@ -19,13 +19,12 @@ RUN_LINE = (
 
 
 def test_text(scan: Scanner) -> None:
-    """Text has place, id, symbol and successor, then the marked source, then totals and files."""
+    """Text has place, id, symbol, successor and source of each use, then the totals."""
     scan.write("a.py", CONTEXT + "if x:\n\tx = " + RUN)
     done = scan("a.py")
     lines = done.out.splitlines()
     start = lines.index(RUN_LINE)
-    assert lines[start + 1 : start + 3] == ["    x = c.run(i, o)", "        ^"]
-    assert "  TS051  tensorrtserver.api.InferContext.run       1" in lines
+    assert lines[start + 1] == "    x = c.run(i, o)"
     assert "3 places use 3 legacy symbols and usage patterns; " in done.out
     assert " rewrites 3 of them. 1 file read.\nNext: `tritonclient-shim guide " in done.out
     assert (done.status, done.err) == (1, "")
@@ -52,22 +51,6 @@ def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) ->
         assert "a.py: line 1: " in note["message"]["text"]
     else:
         assert "1 file read, 1 could not be read." in done.out
-
-
-def test_sarif_of_readable_files(scan: Scanner) -> None:
-    """If every file is readable, SARIF reports success."""
-    scan.write("a.py", STAR)
-    (run,) = json.loads(scan("a.py", "--format", "sarif").out)["runs"]
-    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
-
-
-def test_help_names_the_statuses(scan: Scanner) -> None:
-    """--help explains each exit status."""
-    shown = " ".join(scan("--help").out.split())
-    assert (
-        "Exit status: 0 nothing found, 1 uses found, 2 wrong usage, "
-        "3 files that could not be read or parsed" in shown
-    )
 
 
 def test_nothing_found(scan: Scanner) -> None:
@@ -151,11 +134,3 @@ def test_exclude(scan: Scanner, name: str, absolute: bool) -> None:
     folder = str(scan.folder) if absolute else "."
     uses = scan.places(folder, "--exclude", patterns)
     assert [use.partition(":")[0] for use in uses] == expected
-
-
-def test_exclude_files_that_are_named(scan: Scanner) -> None:
-    """--exclude also omits files named on the command line, as pre-commit names them."""
-    scan.write("vendor/a.py", STAR)
-    done = scan("vendor/a.py", "--exclude", "vendor")
-    assert (done.status, done.out) == (0, "0 files read.\n")
-    assert "not all excluded" in done.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -78,22 +77,6 @@ def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> No
     names, healed = environment.star_names(), environment.doctor()
     assert (names.stdout, names.returncode) == (star_names_here(), 0), names.stderr
     assert healed.returncode == 0, healed.stdout
-
-
-def test_a_place_that_is_gone_is_named(tmp_path: Path, wheel: Path) -> None:
-    """A missing wheel is reported. After it is restored, the command works."""
-    place = tmp_path / wheel.name
-    shutil.copy(str(wheel), str(place))
-    environment = Environment(tmp_path / "environment")
-    environment.install("--no-index", str(place))
-    (environment.site / "tensorrtserver" / "__init__.py").unlink()
-    place.unlink()
-    text = environment.doctor().stdout
-    assert f"it came from {place}, which is no longer there: restore that first" in text
-    shutil.copy(str(wheel), str(place))
-    for command in commands(text):
-        environment.succeed("sh", "-c", command)
-    assert environment.doctor().returncode == 0
 
 
 def test_an_environment_without_pip_gets_it(tmp_path: Path, wheel: Path) -> None:

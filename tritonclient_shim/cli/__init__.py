@@ -9,20 +9,17 @@ raises Refused.
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import os
 import pkgutil
-import re
 import sys
-from typing import NoReturn, Sequence
+from typing import Sequence
 
 from tritonclient_shim import __version__
 
-#: The exit status of a command that Ctrl-C ended, as shells report it.
-INTERRUPTED = 128 + 2
 _REFUSED = 2
-_SIGPIPE = 128 + 13  # the exit status that a shell reports for the signal
+#: The exit statuses that shells report for Ctrl-C, and for a pipe whose reader has stopped.
+_INTERRUPTED, _SIGPIPE = 128 + 2, 128 + 13
 
 
 class Refused(Exception):
@@ -32,19 +29,17 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, or in the process's arguments → exit status."""
     parser = _parser()
-    arguments, unknown = parser.parse_known_args(argv)
+    arguments = parser.parse_args(argv)
     if "run" not in arguments:
         parser.print_help()
         return 0
-    if unknown:
-        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(arguments.run(arguments))
     except Refused as error:
         tell(arguments.name, str(error))
         return _REFUSED
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _INTERRUPTED
 
 
 def tell(command: str, text: str) -> None:
@@ -71,22 +66,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that suggests the nearest option or choice for one that does not exist."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the error with a suggestion, and exit with 2."""
-        wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^'\s=]+)", message)
-        if wrong:
-            words = {*re.findall(r"[\w-]+", self.format_usage() + message)} - {wrong[1]}
-            near = difflib.get_close_matches(wrong[1], words, 1)
-            message += f"; did you mean {near[0]}?" if near else ""
-        super().error(message)
-
-
-def _parser() -> _Parser:
+def _parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="tritonclient-shim",
         description="Programs of the retired tensorrtserver client on today's Triton.",
     )
@@ -103,5 +85,5 @@ def _parser() -> _Parser:
                 formatter_class=argparse.RawDescriptionHelpFormatter,
             )
             module.add_arguments(command)
-            command.set_defaults(command=command, name=row.name, run=module.run)
+            command.set_defaults(name=row.name, run=module.run)
     return parser

@@ -107,11 +107,6 @@ def refusal(site: str, files: list[str]) -> str:
     source = origin(site)
     if not source:
         text += " (from where that folder came: it is a copy of the sources)"
-    elif os.path.isabs(source) and not os.path.exists(source):
-        text += (
-            f" (it came from {source}, which is no longer there: restore that first, or write "
-            "the path of another wheel or checkout of tritonclient-shim in its place)"
-        )
     first = _remove(site, files) if files else []
     return as_lines(text, [*first, *_reinstall(site, source)])
 

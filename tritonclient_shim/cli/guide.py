@@ -143,17 +143,11 @@ def _anchor(what: str) -> str:
 
 
 def _of_error(text: str, candidates: list[Section]) -> Section | None:
-    """Return the section that quotes most of an error, or the shortest that has it in its text."""
+    """Return the section that quotes most of an error."""
     quotes = {quote: section for section in candidates for quote in section.errors}
     is_long = len(text) > _SHORT
     fitting = [quote for quote in quotes if quote in text or (is_long and text in quote)]
-    if fitting:
-        return quotes[max(fitting, key=len)]
-    is_phrase = is_long and " " in text
-    explaining = [
-        section for section in candidates if is_phrase and text in " ".join(section.text.split())
-    ]
-    return min(explaining, key=lambda section: len(section.text), default=None)
+    return quotes[max(fitting, key=len)] if fitting else None
 
 
 # ---------------------------------------------------------------------------- their code

@@ -5,8 +5,7 @@ that keeps uses runs on this package, beside tritonclient.
 
 Exit status: 0 nothing would change (with --write: no use is left), 1 something
 would change (with --write: uses are left), 2 wrong usage, 3 files that could
-not be read, parsed or written, 130 interrupted. With 3 and 130 the report has
-the other files.
+not be read, parsed or written, whose reasons are on stderr, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ import argparse
 import difflib
 import io
 import os
-import shutil
-import tempfile
 import tokenize
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
+from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
@@ -44,7 +41,6 @@ class _Work:
 
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    interrupted: bool = False
 
     @property
     def uses(self) -> list[tuple[UsageRow, SiteOutcome]]:
@@ -88,8 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
             for row, outcome in work.uses
         )
         show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
-    if work.interrupted:
-        return INTERRUPTED
     if work.failures:
         return _UNREADABLE
     is_left = any(file.todo if arguments.write else file.changed for file in work.files)
@@ -110,12 +104,9 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(_NO_FILE)
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select)
     candidates, work = Candidates(), _Work()
-    try:
-        with without_syntax_warnings():
-            for path in importers_first(paths):
-                _migrate_file(path, options, candidates, work)
-    except KeyboardInterrupt:
-        work.interrupted = True
+    with without_syntax_warnings():
+        for path in importers_first(paths):
+            _migrate_file(path, options, candidates, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     try:
         work.files += with_helpers(work.files)
@@ -126,8 +117,6 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         _write_files(work)
     for reason in work.failures:
         tell("migrate", reason)
-    if work.interrupted:
-        tell("migrate", f"interrupted: {len(work.files)} of {len(paths)} files are done")
     return work
 
 
@@ -152,11 +141,11 @@ def _migrate_file(path: str, options: MigrateOptions, candidates: Candidates, wo
 def _bug(error: Exception) -> str:
     """Return the message about an error that no file should lead to."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{os.path.basename(last.filename)}, line {last.lineno}"
     return (
         f"a bug of migrate, which left the file as it was: {type(error).__name__}: {error} "
-        f"({place}); expected no file to lead to it; please report it with the lines that do "
-        "and the output of `tritonclient-shim doctor`, and leave the file out with --exclude"
+        f"({os.path.basename(last.filename)}, line {last.lineno}); expected no file to lead to it; "
+        "please report it with the lines that do and the output of `tritonclient-shim doctor`, and "
+        "leave the file out with --exclude"
     )
 
 
@@ -208,24 +197,8 @@ def _write_files(work: _Work) -> None:
     """Write the changed files; those that cannot be written have failed."""
     for file in [file for file in work.files if file.changed]:
         try:
-            _replace(file.path, file.after)
+            with open(file.path, "wb") as target:
+                target.write(file.after)
         except OSError as error:
             work.files.remove(file)
             work.failures.append(f"{file.path}: cannot be written: {error.strerror}")
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Put other bytes into a file; whoever reads it sees the old ones or the new ones."""
-    real = os.path.realpath(path)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".tritonclient-shim-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        if os.path.exists(real):
-            shutil.copymode(real, temporary)
-        else:  # a temporary file is its owner's alone
-            os.chmod(temporary, 0o644)
-        os.replace(temporary, real)
-    except OSError:
-        os.unlink(temporary)
-        raise

@@ -21,10 +21,6 @@ _REMEDY = (
     "keep the old API as it is); or leave it with its Python 2 and old client, and have them call "
     "a tritonclient-shim gateway in front of Triton"
 )
-_ADVICE = (
-    "the server cannot be reached as the script asks for it. `tritonclient-shim doctor --url "
-    "HOST:PORT --protocol {}`, with the script's address, tells what is wrong"
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(f"there is no script {command[0]!r} in {os.getcwd()}; check name and folder")
     folder = "" if is_module else os.path.dirname(command[0])
     hidden = shadow(folder or os.curdir)
-    advice: list[str] = []
-    atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
     _start_report()
     if hidden:
         tell("run", hidden)
@@ -64,9 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
         if error.filename == command[0]:
             raise Refused(explanation) from None
         tell("run", explanation)  # the traceback shows who imports it
-        raise
-    except BaseException as error:
-        advice.append(connection_advice(error))
         raise
     return 0
 
@@ -88,20 +79,14 @@ def _start_report() -> None:
     Raise Refused if the report cannot be written.
     """
     from tritonclient_shim import usage
-    from tritonclient_shim.settings import SettingsError, report_path
+    from tritonclient_shim.settings import SettingsError
     from tritonclient_shim.usage import Recorder, report
 
     try:
-        path = report_path()
+        is_counting = usage.wanted() is not None
     except SettingsError as error:
         raise Refused(f"{error}. The script has not run") from None
-    folder = os.path.dirname(path) or os.curdir
-    if not os.path.isdir(folder):
-        raise Refused(
-            f"TRITON_SHIM_REPORT is {path!r}: there is no folder {folder!r}; expected a file in a "
-            "folder that exists. The script has not run"
-        )
-    if usage.wanted() is None:
+    if not is_counting:
         atexit.register(_print_put_back, os.getpid())  # after the report
         recorder = Recorder()
         usage.start(recorder)
@@ -119,27 +104,3 @@ def _print_put_back(owner: int) -> None:
             "what-python-and-numpy-removed` shows what to write instead.",
             file=sys.stderr,
         )
-
-
-def _print_advice(advice: list[str]) -> None:
-    for text in filter(None, advice):
-        tell("run", text)
-
-
-def connection_advice(end: BaseException) -> str:
-    """Return what to do about the failed connection that ended the script; '' without one.
-
-    ``sys.exit`` in an ``except`` clause has the exception that was caught there as its context.
-    """
-    if "tritonclient_shim.core.errors" not in sys.modules:  # no call of the old API has failed
-        return ""
-    from tritonclient_shim.core.errors import ForeignError, TransportError, UnreadableReply
-
-    error: BaseException | None = end
-    while error is not None:
-        if isinstance(error, TransportError):  # only gRPC has a status without a reply
-            return _ADVICE.format("grpc" if error.status else "http")
-        if isinstance(error, ForeignError) and not isinstance(error, UnreadableReply):
-            return _ADVICE.format("http")
-        error = error.__cause__ or error.__context__
-    return ""

@@ -6,8 +6,7 @@ line, and without ids all.
 "automatic" is what `migrate --unsafe` rewrites at its place.
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage, 3 files that could
-not be read or parsed, 130 interrupted. With 3 and 130 the uses in the other
-files are printed.
+not be read or parsed, whose reasons are on stderr, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, NamedTuple
 
-from tritonclient_shim.cli import INTERRUPTED, Refused, count, show, tell
+from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
-from tritonclient_shim.usage.rows import UsageRow, grouped, summary
+from tritonclient_shim.usage.rows import UsageRow, summary
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
@@ -50,20 +49,15 @@ class ScanReport:
     @property
     def sentences(self) -> str:
         """Return in sentences how many uses are in how many files."""
-        text = ""
-        if self.rows:
-            text = f"{summary(self.rows)} "
-        elif self.read and not self.unreadable:  # else "no use" would say more than is known
-            other = "other " if self.ignored or self.known else ""
-            text = f"No {other}use of the legacy API. "
-        text += f"{count(self.read, 'file')} read"
-        if self.unreadable:
-            text += f", {len(self.unreadable)} could not be read"
-        if self.ignored:
-            text += f"; {count(self.ignored, 'use')} ignored by comments"
-        if self.known:
-            text += f"; {count(self.known, 'use')} known to the baseline"
-        return f"{text}."
+        hidden = {
+            f"{len(self.unreadable)} could not be read": len(self.unreadable),
+            f"{count(self.ignored, 'use')} ignored by comments": self.ignored,
+            f"{count(self.known, 'use')} known to the baseline": self.known,
+        }
+        parts = [text for text, number in hidden.items() if number]
+        is_whole = self.rows or self.read and not parts  # else "no use" would say too much
+        uses = f"{summary(self.rows)} " if is_whole else ""
+        return f"{uses}{', '.join([count(self.read, 'file') + ' read', *parts])}."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,66 +78,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
     known = _read_baseline(arguments.baseline) if arguments.baseline else None
-    paths = list(chosen(arguments))
-    report = ScanReport()
-    is_complete = _scan_files(paths, arguments.only, report)
+    report = _scanned(arguments)
     for reason in report.unreadable:
         tell("scan", reason)
-    if not is_complete:
-        tell("scan", f"interrupted: {report.read} of {len(paths)} files were read")
-    if not paths:
+    if not report.read and not report.unreadable:
         tell("scan", _NO_FILE)
     if known is not None:
         rows = _new(report.rows, arguments.baseline, known)
         report.known, report.rows = len(report.rows) - len(rows), rows
-    if is_complete and arguments.write_baseline:
+    if arguments.write_baseline:
         _write_baseline(arguments.write_baseline, report.rows)
         show(f"The uses are written to {arguments.write_baseline}. {report.sentences}\n")
         return _UNREADABLE if report.unreadable else _NOTHING
     show(_render(report, arguments.format))
-    if not is_complete:
-        return INTERRUPTED
     if report.unreadable:
         return _UNREADABLE
     return _FOUND if report.rows else _NOTHING
 
 
-def _scan_files(paths: list[str], only: frozenset[str] | None, report: ScanReport) -> bool:
-    """Scan files into the report → False if Ctrl-C ended it."""
+def _scanned(arguments: argparse.Namespace) -> ScanReport:
+    """Return the uses in the chosen files."""
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
-    candidates = Candidates()
+    candidates, report = Candidates(), ScanReport()
     with without_syntax_warnings():
-        for path in paths:
+        for path in chosen(arguments):
             try:
-                _scan_file(path, only, candidates, report)
+                uses = _uses(path, candidates, report)
             except Unreadable as error:
                 report.unreadable.append(str(error))
-            except KeyboardInterrupt:
-                return False
-    return True
+                continue
+            wanted = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
+            rows = [row for row in wanted if not _is_ignored(row)]
+            report.read += 1
+            report.rows += rows
+            report.ignored += len(wanted) - len(rows)
+    return report
 
 
-def _scan_file(
-    path: str, only: frozenset[str] | None, candidates: Candidates, report: ScanReport
-) -> None:
-    """Add the uses of one file to the report; raise Unreadable if it cannot be read."""
+def _uses(path: str, candidates: Candidates, report: ScanReport) -> list[UsageRow]:
+    """Return the uses in a file; raise Unreadable if it cannot be read."""
     from tritonclient_shim.migrate import sources
     from tritonclient_shim.rewrite.files import scan
 
     data = sources.content(path)
-    uses: list[UsageRow] = []
-    if candidates.includes(path, data):
-        source = sources.parsed(path, data)
-        with sources.not_too_deep(path):
-            uses = [row for row in scan(source) if not only or row.entry.id in only]
-        report.unreadable += source.broken
-    rows = [row for row in uses if not _is_ignored(row)]
-    report.read += 1
-    report.rows += rows
-    report.ignored += len(uses) - len(rows)
+    if not candidates.includes(path, data):
+        return []
+    source = sources.parsed(path, data)
+    report.unreadable += source.broken
+    with sources.not_too_deep(path):
+        return scan(source)
 
 
 def _is_ignored(row: UsageRow) -> bool:
@@ -170,33 +156,14 @@ def _render(report: ScanReport, format: str) -> str:
 
 
 def _text(report: ScanReport) -> str:
-    """Return each use with its line of the source, the totals, and what to do next."""
-    lines = [line for row in report.rows for line in _lines(row)]
-    lines += ["", *_totals(report.rows), ""] if lines else []
-    lines.append(report.sentences)
-    return "\n".join([*lines, *usage_report.next_step(report.rows), ""])
+    """Return each use with its line of the source, the number of uses, and what to do next."""
+    lines = [line for row in report.rows for line in (_use(row), f"    {row.snippet.strip()}")]
+    return "\n".join([*lines, report.sentences, *usage_report.next_step(report.rows), ""])
 
 
-def _lines(row: UsageRow) -> list[str]:
-    """Return the use, its line of the source, and a mark below its place."""
+def _use(row: UsageRow) -> str:
     entry, how = row.entry, f" ({row.how})" if row.how else ""
-    before = row.snippet[: (row.column or 1) - 1].lstrip()
-    padding = "".join("\t" if letter == "\t" else " " for letter in before)
-    return [
-        f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}",
-        f"    {row.snippet.strip()}",
-        f"    {padding}^",
-    ]
-
-
-def _totals(rows: list[UsageRow]) -> list[str]:
-    """Return the number of places of each id, as aligned lines."""
-    table = [("id", "legacy symbol", "places")]
-    table += [
-        (group[0].entry.id, group[0].entry.symbol, f"{len(group)}") for group in grouped(rows)
-    ]
-    width = max(len(symbol) for _, symbol, _ in table)
-    return [f"  {id:<5}  {symbol:<{width}}  {places:>6}" for id, symbol, places in table]
+    return f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}"
 
 
 # ----------------------------------------------------------------------------------- known uses
@@ -212,21 +179,17 @@ class KnownUse(NamedTuple):
 
 def _read_baseline(path: str) -> Counter[KnownUse]:
     """Return how often each use is known; raise Refused if the file is no baseline."""
-    remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
         if document["version"] != _BASELINE_VERSION:
-            raise ValueError(document["version"])
+            raise ValueError(f"its version is {document['version']}")
         uses = document["uses"]
         return Counter({KnownUse(u["file"], u["id"], u["line"]): index(u["count"]) for u in uses})
-    except OSError as error:
-        text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
-        raise Refused(text) from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise Refused(
-            f"{path} is no baseline; expected version {_BASELINE_VERSION}, and uses with "
-            f"file, id, line and count; {remedy}"
+            f"{path} is no baseline ({type(error).__name__}: {error}); expected one that was "
+            f"written with: tritonclient-shim scan --write-baseline {path} PATH"
         ) from error
 
 
