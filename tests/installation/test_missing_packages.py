@@ -61,16 +61,6 @@ def heal(environment: Environment, text: str) -> None:
     assert (healed.returncode, healed.stderr) == (0, ""), healed.stdout
 
 
-@pytest.mark.parametrize("name", NEEDED)
-def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
-    """A missing package is reported with status 1 and the command that installs it."""
-    environment = environment_without(tmp_path, wheel, index, name)
-    result = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
-    assert (result.returncode, result.stderr) == (1, "")
-    assert f"WRONG  {name} is not installed. Install it:\n" in result.stdout
-    heal(environment, result.stdout)
-
-
 def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
     """In an environment without dependencies, all missing packages are reported at once."""
     environment = environment_without(tmp_path, wheel, index, *NEEDED)

@@ -62,12 +62,6 @@ def ours_over_nvidias_which_is_removed(mixture: Mixture) -> None:
     mixture.remove("tensorrtserver")
 
 
-def ours_removed_and_installed_again(mixture: Mixture) -> None:
-    ours_over_nvidias(mixture)
-    mixture.remove("tritonclient-shim")
-    mixture.ours()
-
-
 def nvidias_removed_by_hand_except_its_libraries(mixture: Mixture) -> None:
     ours_over_nvidias(mixture)
     mixture.lose("tensorrtserver-*.dist-info")
@@ -83,16 +77,6 @@ def ours_without_its_first_file(mixture: Mixture) -> None:
     mixture.lose("tensorrtserver/__init__.py")
 
 
-def ours_without_its_first_files(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tensorrtserver/__init__.py", "tensorrtserver.py")
-
-
-def ours_without_the_api(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tensorrtserver/api/__init__.py")
-
-
 def ours_without_the_folder(mixture: Mixture) -> None:
     mixture.ours()
     mixture.lose("tensorrtserver")
@@ -103,25 +87,16 @@ def ours_without_a_module(mixture: Mixture) -> None:
     mixture.lose("tritonclient_shim/core/ids.py", "tensorrtserver/api/_infer.py")
 
 
-def ours_without_anything_of_the_name(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tensorrtserver", "tensorrtserver.py")
-
-
 STATES = (
     ours_over_nvidias,
     nvidias_over_ours,
     nvidias_over_ours_and_removed,
     ours_over_nvidias_which_is_removed,
-    ours_removed_and_installed_again,
     nvidias_removed_by_hand_except_its_libraries,
     nvidias_without_its_list_of_files,
     ours_without_its_first_file,
-    ours_without_its_first_files,
-    ours_without_the_api,
     ours_without_the_folder,
     ours_without_a_module,
-    ours_without_anything_of_the_name,
 )
 
 
