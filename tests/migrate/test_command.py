@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import resource
 import stat
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,19 @@ def test_written_file_keeps_its_mode(folder: Path) -> None:
     assert main(["migrate", "--write", "a.py"]) == 0
     assert stat.S_IMODE((folder / "a.py").stat().st_mode) == 0o755
     assert sorted(path.name for path in folder.iterdir()) == ["a.py", "triton_helpers.py"]
+
+
+def test_a_file_without_room_stays_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that cannot be written whole keeps its old content, and the status is 3."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        assert main(["migrate", "--write", "a.py"]) == 3
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (folder / "a.py").read_text("utf-8") == SOURCE
+    assert [path.name for path in folder.iterdir()] == ["a.py"]
+    assert "a.py: cannot be written: File too large" in capsys.readouterr().err
 
 
 def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

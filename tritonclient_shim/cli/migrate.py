@@ -14,6 +14,8 @@ import argparse
 import difflib
 import io
 import os
+import shutil
+import tempfile
 import tokenize
 import traceback
 from dataclasses import dataclass, field
@@ -197,8 +199,24 @@ def _write_files(work: _Work) -> None:
     """Write the changed files; those that cannot be written have failed."""
     for file in [file for file in work.files if file.changed]:
         try:
-            with open(file.path, "wb") as target:
-                target.write(file.after)
+            _replace(file.path, file.after)
         except OSError as error:
             work.files.remove(file)
             work.failures.append(f"{file.path}: cannot be written: {error.strerror}")
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put other bytes into a file; whoever reads it sees the old ones or the new ones."""
+    real = os.path.realpath(path)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".tritonclient-shim-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if os.path.exists(real):
+            shutil.copymode(real, temporary)
+        else:  # a temporary file is its owner's alone
+            os.chmod(temporary, 0o644)
+        os.replace(temporary, real)
+    except OSError:
+        os.unlink(temporary)
+        raise
