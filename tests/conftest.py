@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
+from tensorrtserver.api import InferContext
 from testbed import KServeServer, MLServer, TritonServer
 from tests import left_behind, lost_server
 from tests.lost_server import watched
@@ -60,6 +62,7 @@ def default_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 StartTriton = Callable[..., TritonServer]
+Connect = Callable[..., InferContext]
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +108,49 @@ def oracle() -> Any:
         return prepare()
     except NoOracle as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def connect(url: str, protocol: int) -> Iterator[Connect]:
+    """Open InferContexts on the session's server over the protocol; close them at teardown."""
+    with contextlib.ExitStack() as opened:
+
+        def connect(model: Any, *args: Any, **kwargs: Any) -> InferContext:
+            return opened.enter_context(InferContext(url, protocol, model, *args, **kwargs))
+
+        yield connect
+
+
+@pytest.fixture
+def stream(triton: TritonServer) -> Iterator[Connect]:
+    """Open streaming InferContexts on the session's server; close them at teardown."""
+    with contextlib.ExitStack() as opened:
+
+        def stream(model: Any, correlation_id: Any = 0, **kwargs: Any) -> InferContext:
+            context = InferContext(
+                triton.grpc, 1, model, correlation_id=correlation_id, streaming=True, **kwargs
+            )
+            return opened.enter_context(context)
+
+        yield stream
+
+
+@pytest.fixture(params=["HTTP", "GRPC", "stream"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Return the style of the requests."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def open_context(triton: TritonServer, way: str) -> Iterator[Connect]:
+    """Open contexts of this way on the session's server; close them at teardown."""
+    protocol = int(way != "HTTP")
+    with contextlib.ExitStack() as opened:
+
+        def open_context(model: Any, **kwargs: Any) -> InferContext:
+            kwargs["streaming"] = way == "stream"
+            context = InferContext(triton.url(protocol), protocol, model, **kwargs)
+            return opened.enter_context(context)
+
+        yield open_context

@@ -14,7 +14,7 @@ from testbed.foreign_programs import envoy
 from testbed.process import free_ports
 from testbed.progress import MissingPrerequisite
 from tests.gateway.gateway_process import ROOT, ask, until
-from tests.server.nginx import nginx
+from tests.nginx import nginx
 
 DEPLOY = ROOT / "deploy"
 

@@ -15,9 +15,9 @@ import pytest
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
 from testbed import TritonServer, repository
 from testbed.process import free_ports
+from tests.infer_cases import wait_for
 from tests.reliability.amounts import some
 from tests.reliability.identified_calls import KINDS
-from tests.server.infer_cases import wait_for
 
 MODEL = "identity_int32"
 _BEHAVIOUR = Path(__file__).with_name("held_model.py")

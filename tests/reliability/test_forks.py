@@ -14,11 +14,11 @@ import pytest
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
+from tests.infer_cases import wait_for
 from tests.own_interpreter import run_program
 from tests.relays import Relay
 from tests.reliability.amounts import amount, is_short, some
 from tests.reliability.identified_calls import KINDS
-from tests.server.infer_cases import wait_for
 
 PROGRAM = Path(__file__).with_name("fork_program.py")
 BUSY_PROGRAM = Path(__file__).with_name("busy_fork_program.py")

@@ -1,0 +1,136 @@
+"""The output of ``tritonclient-shim scan`` in each format, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.cli.cli_scripts import shim
+from tests.scan.scan_runs import CONTEXT, RUN, STAR, Scanner
+from tritonclient_shim.cli.scan import FORMATS
+from tritonclient_shim.registry import ENTRIES
+
+RUN_LINE = (
+    f"a.py:4:6: TS051 tensorrtserver.api.InferContext.run (automatic); "
+    f"instead: {ENTRIES['TS051'].successor}"
+)
+
+
+def test_text(scan: Scanner) -> None:
+    """Text has place, id, symbol, successor and source of each use, then the totals."""
+    scan.write("a.py", CONTEXT + "if x:\n\tx = " + RUN)
+    done = scan("a.py")
+    lines = done.out.splitlines()
+    start = lines.index(RUN_LINE)
+    assert lines[start + 1] == "    x = c.run(i, o)"
+    assert "3 places use 3 legacy symbols and usage patterns; " in done.out
+    assert " rewrites 3 of them. 1 file read.\nNext: `tritonclient-shim guide " in done.out
+    assert (done.status, done.err) == (1, "")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) -> None:
+    """The uses of readable files are printed. An unreadable file sets status 3."""
+    scan.write("a.py", "def broken(:  # tensorrtserver\n")
+    scan.write("b.py", STAR)
+    done = scan(".", "--format", format)
+    assert done.status == 3
+    assert "./" not in done.out
+    assert "a.py: line 1: " in done.err
+    assert "TS001" in done.out and "b.py" in done.out
+    if format == "json":
+        (reason,) = json.loads(done.out)["files"]["unreadable"]
+        assert json.loads(done.out)["files"]["read"] == 1
+        assert "a.py: line 1: " in reason
+    elif format == "sarif":
+        (invocation,) = json.loads(done.out)["runs"][0]["invocations"]
+        assert invocation["executionSuccessful"] is False
+        (note,) = invocation["toolExecutionNotifications"]
+        assert "a.py: line 1: " in note["message"]["text"]
+    else:
+        assert "1 file read, 1 could not be read." in done.out
+
+
+def test_nothing_found(scan: Scanner) -> None:
+    """Without a use, scan says so. Without a file, it prints only the number 0."""
+    scan.write("a.py", "x = 1\n")
+    assert scan("a.py").out == "No use of the legacy API. 1 file read.\n"
+    (scan.folder / "empty").mkdir()
+    done = scan("empty")
+    assert (done.status, done.out) == (0, "0 files read.\n")
+    assert "no file to read; expected .py, .pyw or .ipynb in the folders" in done.err
+
+
+def test_no_such_id(scan: Scanner) -> None:
+    """An unknown id is an error, with the command that lists all ids."""
+    done = scan("--only", "TS999", ".")
+    assert done.status == 2
+    assert "`tritonclient-shim explain tensorrtserver` lists" in done.err
+    listed = shim(scan.folder, "explain", "tensorrtserver")
+    assert listed.returncode == 0
+    assert "TS051" in listed.stdout
+
+
+def test_only_is_a_list(scan: Scanner) -> None:
+    """--only takes comma-separated ids."""
+    scan.write("a.py", CONTEXT + RUN)
+    assert scan.places("a.py", "--only", "TS001, ts051") == ["a.py:1:TS001", "a.py:3:TS051"]
+
+
+def test_a_file_counts_once(scan: Scanner) -> None:
+    """A file is read once, also if it is named twice, in a named folder, or linked."""
+    scan.write("src/a.py", STAR)
+    (scan.folder / "src" / "b.py").symlink_to("a.py")
+    document = scan.document("src/a.py", "./src/a.py", "src", str(scan.folder))
+    assert [use["file"] for use in document["uses"]] == ["src/a.py"]
+    assert document["files"]["read"] == 1
+
+
+def test_folder_that_cannot_be_read(scan: Scanner) -> None:
+    """A folder that cannot be listed is reported like an unreadable file."""
+    scan.write("a.py", STAR)
+    here = os.open(str(scan.folder), os.O_RDONLY)
+    for _ in range(20):  # a path longer than the system allows
+        os.mkdir("n" * 250, dir_fd=here)
+        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    done = scan(".")
+    assert done.status == 3
+    assert done.err.endswith("n: File name too long\n")
+    assert "1 file read, 1 could not be read." in done.out
+
+
+def test_letters_that_the_terminal_cannot_show(scan: Scanner) -> None:
+    """On an ASCII terminal, other letters of a source are escaped."""
+    scan.write("a.py", CONTEXT + "c.run('ä', o)\n")
+    done = shim(scan.folder, "scan", "a.py", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert r"    c.run('\xe4', o)" in done.stdout
+
+
+EXCLUDED = {
+    "name of a folder": ("vendor", ["src/a.py", "src/a_pb2.py"]),
+    "name of a file": ("a.py", ["src/a_pb2.py"]),
+    "pattern": ("*_pb2.py", ["src/a.py", "src/vendor/a.py", "vendor/a.py"]),
+    "path of a folder": ("src/vendor", ["src/a.py", "src/a_pb2.py", "vendor/a.py"]),
+    "pattern of paths": ("*/vendor/*", ["src/a.py", "src/a_pb2.py", "vendor/a.py"]),
+    "from here": ("./vendor", ["src/a.py", "src/a_pb2.py", "src/vendor/a.py"]),
+    "several": ("vendor, *_pb2.py", ["src/a.py"]),
+    "everything": ("*", []),
+}
+
+
+@pytest.mark.parametrize("name", EXCLUDED)
+@pytest.mark.parametrize("absolute", [False, True])
+def test_exclude(scan: Scanner, name: str, absolute: bool) -> None:
+    """A name fits files and folders anywhere. With a / it is a path from the working directory."""
+    for path in ("src/a.py", "src/a_pb2.py", "src/vendor/a.py", "vendor/a.py"):
+        scan.write(path, STAR)
+    patterns, expected = EXCLUDED[name]
+    folder = str(scan.folder) if absolute else "."
+    uses = scan.places(folder, "--exclude", patterns)
+    assert [use.partition(":")[0] for use in uses] == expected
