@@ -186,12 +186,13 @@ def test_classes_of_a_sequence_are_not_bound(change: Any) -> None:
 
 
 def test_other_replies_are_not_read() -> None:
-    """A reply to a request for classes, and one without the outputs, goes the long way."""
+    """The long way reads classes, replies without the outputs, and those of servers not Triton."""
     # docs/v1-behaviour.md §4.2
     assert prepared_by(CLASSES).read(FIRST) is None
     known = prepared_by(arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN))
     assert known.read(FIRST) is not None
     assert known.read(FIRST._replace(outputs=())) is None
+    assert known.read(FIRST._replace(model_version="v1")) is None
 
 
 def test_no_data_is_kept() -> None:

@@ -163,6 +163,8 @@ class PreparedRequest:
         expected = self._expected
         if isinstance(answer, BackendError) or not len(answer.outputs) == len(expected) > 0:
             return None
+        if not answer.model_version.isdigit():  # another server may have replaced Triton
+            return None
         tensors = {tensor.name: tensor for tensor in answer.outputs}
         batch, results = self._request.batch_size, {}
         for key, name, datatype in expected:
