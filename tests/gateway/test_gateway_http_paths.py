@@ -114,3 +114,11 @@ def test_absolute_targets(gateway: Gateway, target: str) -> None:
     assert Raw(gateway, LIVE.format(target).encode()).answer().code == 200
     whole = WHOLE.replace(b"POST /", f"POST {target}/".encode(), 1)
     assert code_of(Raw(gateway, whole).answer().status) == "SUCCESS"
+
+
+def test_answers_name_no_versions(gateway: Gateway) -> None:
+    """The header Server, which v1 did not have, names neither a version nor a library."""
+    unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+    answers = [Raw(gateway, data).answer() for data in (LIVE.format("").encode(), unknown, WHOLE)]
+    assert [answer.code for answer in answers] == [200, 400, 200]
+    assert {answer.headers["Server"] for answer in answers} == {"tritonclient-shim"}

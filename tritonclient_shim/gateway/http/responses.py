@@ -34,6 +34,8 @@ _LONGEST_MESSAGE = 16 * 1024
 _SENT_IN_PARTS_FROM = 256 * 1024
 #: Bytes of one write. A client must accept them within its time limit.
 _WRITE_BYTES = 1024 * 1024
+#: The value of the header ``Server``. aiohttp's own names its version and Python's.
+SERVER = "tritonclient-shim"
 #: Headers of responses with at most this many outputs are remembered.
 _REMEMBERED = 16
 
@@ -103,6 +105,7 @@ def success_of(status: Any, reply: V1Reply, binary: bool) -> Success:
         "NV-Status": success_text(status),
         "NV-InferResponse": line,
         "Content-Type": _CONTENT_TYPES[BINARY],
+        "Server": SERVER,
     }
     parts: list[Any] = [result.data for result in reply.outputs if result.data is not None]
     parts.append(message if binary else text)

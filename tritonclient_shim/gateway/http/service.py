@@ -30,6 +30,7 @@ from tritonclient_shim.gateway.http.responses import (
     BINARY,
     NOT_ALLOWED,
     REQUEST_TIMEOUT,
+    SERVER,
     bare,
     body_of,
     one_line,
@@ -179,8 +180,10 @@ class HttpFront:
         with self._stopping, record:
             answer = await self._answer(request, path, query, record)
             record.sent = answer.content_length or 0
-        if self._stopping.begun and not answer.prepared:
-            answer.force_close()
+        if not answer.prepared:
+            answer.headers["Server"] = SERVER
+            if self._stopping.begun:
+                answer.force_close()
         return answer
 
     async def _answer(
