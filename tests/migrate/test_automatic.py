@@ -12,7 +12,7 @@ from tritonclient_shim.rewrite.files import IMPORTS, migrate, scan
 from tritonclient_shim.rewrite.options import MigrateOptions
 
 CORPORA = (PROGRAMS_FOLDER.with_name("expected_uses.txt"),
-           *(Path(__file__).parents[1] / "unit" / "scan_corpus").glob("*.txt"))  # fmt: skip
+           *(Path(__file__).parents[1] / "scan" / "scan_corpus").glob("*.txt"))  # fmt: skip
 #: Uses that the corpora lack.
 RARE = """
 from tensorrtserver.api import *

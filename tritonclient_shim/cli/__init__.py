@@ -29,10 +29,12 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, or in the process's arguments → exit status."""
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
         parser.print_help()
         return 0
+    if unknown:  # with the usage of the command
+        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(arguments.run(arguments))
     except Refused as error:
@@ -85,5 +87,5 @@ def _parser() -> argparse.ArgumentParser:
                 formatter_class=argparse.RawDescriptionHelpFormatter,
             )
             module.add_arguments(command)
-            command.set_defaults(name=row.name, run=module.run)
+            command.set_defaults(command=command, name=row.name, run=module.run)
     return parser
