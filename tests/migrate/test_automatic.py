@@ -21,7 +21,7 @@ InferResponseHeader, InferSharedMemory, ServerStatus, SharedMemoryStatus, ModelR
 cuda.CudaSharedMemoryException
 flags.async
 c, s = InferContext(u, 1, "m"), SharedMemoryControlContext(u, 1)
-s.get_shared_memory_status(), c.run(i, o, priority=1)
+s.get_shared_memory_status(), c.run(i, o, priority=1, timeout_us=5)
 c.get_last_request_id(), c.get_last_request_model_name(), c.get_last_request_model_version()
 """
 
