@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Iterator
 
 import numpy as np
@@ -13,7 +14,7 @@ from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.connections import usable_headers
 from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
-from tritonclient_shim.settings import configure
+from tritonclient_shim.settings import DEFAULTS, configure
 
 VALUE = np.arange(4, dtype=np.float32)
 CALL = InferCall("m", "", (TensorIn("x", "FP32", (4,), (VALUE,), 16),), ())
@@ -98,6 +99,22 @@ def test_network_timeout_is_not_repeated() -> None:
             backend.live()
         assert late.value.kind is TransportKind.TIMEOUT
         assert len(server.requests) == 2
+        backend.close()
+
+
+def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
+    """The kernel probes idle connections if set so, and does not by default."""
+    endpoint = Endpoint("http", server.address)
+    names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    probed = configure(keepalive_time=30, keepalive_timeout=6)
+    for settings, is_on in ((DEFAULTS, 0), (probed, 1)):
+        backend = open_backend(endpoint, (), settings)
+        backend.live()
+        (connection,) = backend._http.pool._idle
+        peer = connection._socket
+        assert peer.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == is_on
+        values = [peer.getsockopt(socket.IPPROTO_TCP, name) for name in names]
+        assert (values == [30, 2, 3]) is bool(is_on)
         backend.close()
 
 

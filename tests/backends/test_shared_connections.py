@@ -37,6 +37,8 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "client_certificate": own.certificate,
         "connect_timeout": 3.0,
         "network_timeout": 3.0,
+        "keepalive_time": 3.0,
+        "keepalive_timeout": 3.0,
         "http_headers": (("A", "1"),),
         "grpc_metadata": (("a", "1"),),
         "grpc_channel_arguments": (("grpc.a", 1),),

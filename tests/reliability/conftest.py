@@ -54,5 +54,5 @@ def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProces
 def server(restarted: ServerProcess) -> Iterator[ServerProcess]:
     """Yield a server for one test to end, stop or reload. Afterwards it runs again."""
     yield restarted
-    tritonclient_shim.configure(network_timeout=None, grpc_channel_arguments=None)
+    tritonclient_shim.configure(network_timeout=None, keepalive_time=None, keepalive_timeout=None)
     restarted.restore()

@@ -58,7 +58,7 @@ stream          connect body    unanswered answering idle
 """
 
 LIMIT = 1.0  # seconds for calls, and for connections of streams
-PROBES = 500  # milliseconds between probes of streams, and for their answers
+PROBES = 0.5  # seconds between probes of streams, and for their answers
 BOUND = 30.0  # seconds that no call may take on a busy machine
 #: Tries of a cell. A unary gRPC call that is cut can end Triton with signal 11, without this
 #: package too (docs/v2-mapping.md §10).
@@ -105,9 +105,8 @@ def cells() -> Iterator[Cell]:
 @pytest.fixture
 def limits() -> Iterator[Any]:
     """Set the time limits of a kind of context; reset them at the end."""
-    names = ("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms")
-    probes = dict.fromkeys(names, PROBES)
-    streams = {"connect_timeout": LIMIT, "grpc_channel_arguments": probes}
+    probes = dict.fromkeys(["keepalive_time", "keepalive_timeout"], PROBES)
+    streams = {"connect_timeout": LIMIT, **probes}
     calls = {"network_timeout": LIMIT}
 
     def set_limits(kind: str) -> None:

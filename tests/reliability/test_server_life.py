@@ -16,7 +16,7 @@ from tests.reliability.server_process import MODEL, ServerProcess, some_of
 BOUND = 60.0  # seconds that no call may take on a busy machine
 PAUSE = 0.3  # seconds that a server is stopped
 LIMIT = 1.0  # seconds
-PROBES = 500  # milliseconds between probes of streams, and for their answers
+PROBES = 0.5  # seconds between probes of streams, and for their answers
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 LIMITS = (
@@ -78,9 +78,7 @@ EVENTS = {
 def limit(kind: str) -> None:
     """Set the time limits that apply to calls of this kind."""
     if kind == "stream":
-        names = ("keepalive_time_ms", "keepalive_timeout_ms", "http2.ping_timeout_ms")
-        probes = {f"grpc.{name}": PROBES for name in names}
-        tritonclient_shim.configure(grpc_channel_arguments=probes)
+        tritonclient_shim.configure(keepalive_time=PROBES, keepalive_timeout=PROBES)
     else:
         tritonclient_shim.configure(network_timeout=LIMIT)
 

@@ -46,16 +46,17 @@ def test_grpc_channel_arguments() -> None:
     """Settings become channel arguments; explicit arguments win."""
     configure(
         connect_timeout=1.5,
-        grpc_channel_arguments={
-            "grpc.initial_reconnect_backoff_ms": 7,
-            "grpc.primary_user_agent": "me",
-        },
+        keepalive_time=30,
+        grpc_channel_arguments={"grpc.keepalive_timeout_ms": 7, "grpc.primary_user_agent": "me"},
     )
     options = dict(options_of(current()))
     plain = dict(options_of(DEFAULTS))
     assert {name: value for name, value in options.items() if plain.get(name) != value} == {
         "grpc.min_reconnect_backoff_ms": 1500,
-        "grpc.initial_reconnect_backoff_ms": 7,
+        "grpc.initial_reconnect_backoff_ms": 1500,
+        "grpc.keepalive_time_ms": 30000,
+        "grpc.keepalive_timeout_ms": 7,
+        "grpc.http2.ping_timeout_ms": 20000,
         "grpc.primary_user_agent": "me",
     }
 

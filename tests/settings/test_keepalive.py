@@ -1,4 +1,4 @@
-"""gRPC's keepalive arguments (docs/settings.md) on a connection whose server no longer answers."""
+"""Keepalive settings on a gRPC connection whose server no longer answers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,6 @@ def relay(triton: TritonServer) -> Iterator[Relay]:
         yield silent_relay
 
 
-def probe(seconds: float, *more: str) -> None:
-    """Have gRPC probe a silent connection every second, and wait some seconds for a reply."""
-    wait = round(seconds * 1000)
-    probes = (
-        "grpc.keepalive_time_ms=1000",
-        f"grpc.keepalive_timeout_ms={wait}",
-        f"grpc.http2.ping_timeout_ms={wait}",
-    )
-    configure(grpc_channel_arguments=", ".join([*probes, *more]))
-
-
 def run_slow(context: InferContext, seconds: float) -> list[Any]:
     """Send a request that takes the server some time."""
     wanted = {"OUTPUT0": InferContext.ResultFormat.RAW}
@@ -66,7 +55,7 @@ def test_a_silent_connection_is_given_up(relay: Relay) -> None:
 
     The next call works once the server is back.
     """
-    probe(1)
+    configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple") as context:
         given_up(relay, context)
         assert context.run(add_sub(1), BOTH, 1)["OUTPUT0"][0].tolist() == SUM
@@ -74,7 +63,7 @@ def test_a_silent_connection_is_given_up(relay: Relay) -> None:
 
 def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
     """A streaming context fails as a call does when its connection becomes silent."""
-    probe(1)
+    configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple", streaming=True) as context:
         given_up(relay, context)
 
@@ -82,7 +71,7 @@ def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
 @pytest.mark.release
 def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
     """A server with default settings accepts the probes of a call that waits for a long time."""
-    probe(5)
+    configure(keepalive_time=1, keepalive_timeout=5)
     with InferContext(triton.grpc, 1, "slow") as context:
         assert run_slow(context, LONG) == [LONG]
 
@@ -92,7 +81,7 @@ def test_probes_without_calls_need_a_server_that_takes_them(
     triton: TritonServer, start_triton: Any
 ) -> None:
     """Without its options a server refuses the fourth or fifth probe; with them it accepts all."""
-    probe(5, WITHOUT_CALLS)
+    configure(keepalive_time=1, keepalive_timeout=5, grpc_channel_arguments=WITHOUT_CALLS)
     slow = InferContext(triton.grpc, 1, "slow")
     with slow, pytest.raises(InferenceServerException) as caught:
         run_slow(slow, LONG)
@@ -105,7 +94,7 @@ def test_probes_without_calls_need_a_server_that_takes_them(
 @pytest.mark.release
 def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
     """With its channel arguments gRPC replaces a dead connection before the next call needs it."""
-    probe(1, WITHOUT_CALLS)
+    configure(keepalive_time=1, keepalive_timeout=1, grpc_channel_arguments=WITHOUT_CALLS)
     with InferContext(relay.address, 1, "simple") as context:
         context.run(add_sub(1), BOTH, 1)
         threading.Event().wait(2.5)  # probes were answered meanwhile

@@ -42,6 +42,8 @@ class Settings:
     client_certificate: str | None = _setting(None, values.existing_file, SECURE)
     connect_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
     network_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
+    keepalive_time: float | None = _setting(None, values.seconds, *PROTOCOLS)
+    keepalive_timeout: float | None = _setting(20.0, values.seconds, *PROTOCOLS)
     http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)
     grpc_metadata: tuple[tuple[str, str], ...] = _setting(
         (), values.grpc_metadata, GRPC, secret=True

@@ -21,6 +21,7 @@ from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
 _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
 _QUERY = re.compile(r"[?#]")
+_PROBES = 3  # unanswered ones that end a connection
 
 
 class Location(NamedTuple):
@@ -69,6 +70,10 @@ class HttpConnector(NamedTuple):
             )
         try:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.settings.keepalive_time is not None:
+                _keep_alive(
+                    peer, self.settings.keepalive_time, self.settings.keepalive_timeout or 20.0
+                )
             if context is not None:
                 if self.proxy is not None:
                     _open_tunnel(peer, location, self.proxy)
@@ -93,6 +98,17 @@ def _proxy(endpoint: Endpoint) -> Proxy | None:
     except (HTTPException, UnicodeError):
         return None  # the first call reports the address
     return proxy_for(host, endpoint.secure)
+
+
+def _keep_alive(peer: socket.socket, idle: float, wait: float) -> None:
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _whole(idle))
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _whole(wait / _PROBES))
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
+
+
+def _whole(seconds: float) -> int:
+    return min(max(1, round(seconds)), 32767)  # the kernel's limits
 
 
 def _open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
