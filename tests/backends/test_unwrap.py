@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
@@ -124,7 +125,7 @@ def test_asynchronous_over_http(triton: Any) -> None:
 
         def work() -> None:
             requests = [client.async_infer("slow", [value]) for _ in range(3)]
-            with pytest.raises(tritonclient.utils.InferenceServerException, match="failed to"):
+            with pytest.raises(v1.InferenceServerException, match="failed to obtain"):
                 requests[0].get_result(block=False)
             results.put([request.get_result(timeout=PATIENCE) for request in requests])
 
@@ -136,13 +137,25 @@ def test_asynchronous_over_http(triton: Any) -> None:
 
 @not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_errors_of_the_client(client: Any, protocol: int) -> None:
-    """tritonclient's class catches the client's errors and those of the context."""
+    """Either exception class catches the client's errors, which print and pickle as before."""
     for call in (client.get_model_metadata, lambda name: client.infer(name, [])):
-        with pytest.raises(tritonclient.utils.InferenceServerException) as caught:
+        with pytest.raises(v1.InferenceServerException) as caught:
             call("no_such_model")
-        assert caught.value.message().startswith("Request for unknown model: 'no_such_model'")
-        assert caught.value.status() == ("404", "StatusCode.NOT_FOUND")[protocol]
+        error = caught.value
+        status = ("404", "StatusCode.NOT_FOUND")[protocol]
+        assert str(error).startswith(f"[{status}] Request for unknown model: 'no_such_model'")
+        assert (error.status(), error.server_id(), error.request_id()) == (status, "", 0)
+        copied = pickle.loads(pickle.dumps(error))
+        assert (type(copied), str(copied)) == (type(error), str(error))
     assert issubclass(v1.InferenceServerException, tritonclient.utils.InferenceServerException)
+
+
+def test_errors_of_requests_over_http(triton: Any) -> None:
+    """Either exception class catches what get_result() raises."""
+    with v1.ServerHealthContext(triton.http, 0) as context:
+        request = unwrap(context).async_infer("no_such_model", inputs_of(tritonclient.http))
+        with pytest.raises(v1.InferenceServerException, match="unknown model"):
+            request.get_result()
 
 
 def test_streams_are_their_own(triton: Any) -> None:

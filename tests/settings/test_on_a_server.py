@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tritonclient.utils
 
 from tensorrtserver.api import (
     InferContext,
@@ -76,7 +75,7 @@ def test_timeout_is_of_the_unwrapped_client_too(url: str, protocol: int) -> None
     library = __import__(f"tritonclient.{('http', 'grpc')[protocol]}", fromlist=["x"])
     value = library.InferInput("INPUT0", [1], "FP32")
     value.set_data_from_numpy(np.array([1], np.float32))
-    expected: Any = {0: OSError, 1: tritonclient.utils.InferenceServerException}[protocol]
+    expected: Any = {0: OSError, 1: InferenceServerException}[protocol]
     late = pytest.raises(expected, match=("timed out", "Deadline Exceeded")[protocol])
     with ServerHealthContext(url, protocol) as context, late:
         unwrap(context).infer("slow", [value])

@@ -189,7 +189,8 @@ def unwrap(context: Any) -> Any:
 
     It uses the context's connections, HTTP headers and settings (TLS, time-outs). Any
     thread may use it, over HTTP as well, which tritonclient's own clients do not allow. Its
-    errors are ``tritonclient.utils.InferenceServerException``, which catches those of v1 too.
+    errors are tritonclient's, and ``tensorrtserver.api.InferenceServerException`` catches them
+    too.
 
     Parameters
     ----------

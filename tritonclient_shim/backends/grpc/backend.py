@@ -27,6 +27,7 @@ from tritonclient_shim.backends.base import (
     StreamingBackend,
     StreamReply,
 )
+from tritonclient_shim.backends.clients import with_both_errors
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
@@ -203,7 +204,8 @@ class GrpcConnection:
         Its stream, its plugin and its end are its own.
         """
         connector = self._connector
-        client = InferenceServerClient(connector.endpoint.address, channel_args=connector.options)
+        kind = with_both_errors(InferenceServerClient)
+        client = kind(connector.endpoint.address, channel_args=connector.options)
         client._channel.close()  # it has never connected
         client._channel = grpc.intercept_channel(self._channel, *connector.users_interceptors)
         client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)

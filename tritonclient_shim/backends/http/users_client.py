@@ -13,6 +13,7 @@ from concurrent.futures import Future, TimeoutError, wait
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Mapping
 
+from tritonclient_shim.backends.clients import with_both_errors
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
@@ -131,7 +132,7 @@ def users_client(http: HttpClient) -> Any:
     with _no_collection():
         from tritonclient.http import InferenceServerClient
 
-    client = InferenceServerClient(http.pool.location.host_header)
+    client = with_both_errors(InferenceServerClient)(http.pool.location.host_header)
     client._client_stub.close()  # it has never connected
     client._client_stub, client._pool = UserStub(http), ThreadPool(http.pool.executor)
     return client
