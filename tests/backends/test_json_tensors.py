@@ -90,9 +90,11 @@ def test_broken_strings(data: bytes) -> None:
     [
         ("FP32", [1.0, None]),
         ("FP32", ["1"]),
+        ("FP32", [1e300]),
         ("INT8", [128]),
         ("INT8", [1.5]),
         ("UINT8", [-1]),
+        ("INT64", [1e17]),
         ("BOOL", [1]),
         ("BYTES", [b"a".decode(), 1]),
         ("INT8", [[1], [2, [3]]]),

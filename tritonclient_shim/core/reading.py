@@ -86,8 +86,14 @@ def remembered(parse: Callable[[bytes], T]) -> Callable[[bytes], T]:
 
 def packed(name: str, datatype: str, values: list[Any]) -> bytes:
     """Return the numbers of an output as its bytes; UnreadableReply for one out of range."""
-    array = np.array(values, dtypes.BY_V2[datatype].numpy)
-    if array.dtype.kind != "f" and array.tolist() != values:
+    with np.errstate(over="ignore"):
+        array = np.array(values, dtypes.BY_V2[datatype].numpy)
+    if array.dtype.kind == "f":
+        wrong = (np.isinf(array) != np.isinf(np.array(values, np.float64))).any()
+    else:  # the server has rounded a float beyond 2**53
+        wrong = array.tolist() != values
+        wrong = wrong or any(type(value) is float and abs(value) > 2**53 for value in values)
+    if wrong:
         raise UnreadableReply(f"output {shown(name)} has a value out of range", f"type {datatype}")
     return bytes(array.tobytes())
 
