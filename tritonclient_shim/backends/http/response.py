@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from http.client import (
     BadStatusLine,
+    HTTPException,
     HTTPResponse,
     IncompleteRead,
     LineTooLong,
@@ -24,7 +25,13 @@ from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.core.reading import remembered
 
 _PROTOCOL = b"HTTP/"
+#: A head that announces another one. 101 is an answer.
+_INTERIM = re.compile(rb"HTTP/1\.[0-9] 1(?!01)")
+_MAX_INTERIM = 100
+#: What readers of header lines take in different ways.
+_UNCLEAR = re.compile(rb"\0|\r[^\n]")
 _LENGTH = re.compile(r"[0-9]{1,18}")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _MAX_HEAD = 1 << 18  # bytes
 SMALL = 1 << 16  # bytes; a body from here on is worth a buffer of its own
 
@@ -64,8 +71,11 @@ def read_head(stream: Any) -> Head:
 
     Raises HTTPException and its kinds, and what reading the stream raises.
     """
-    head = _head(_head_bytes(stream))
-    return head if head.status != 100 else read_head(stream)
+    for _ in range(_MAX_INTERIM):
+        content = _head_bytes(stream)
+        if not _INTERIM.match(content):
+            return _head(content)
+    raise WeirdReply(f"more than {_MAX_INTERIM} answers that announce another one")
 
 
 def _head_bytes(stream: Any) -> bytes:
@@ -73,10 +83,15 @@ def _head_bytes(stream: Any) -> bytes:
     start = received[: len(_PROTOCOL)]
     if not _PROTOCOL.startswith(start):  # a line of another protocol may never end
         raise BadStatusLine(repr(start))
-    end = received.find(b"\r\n\r\n") + 4
-    if end >= 4:
+    end = received.find(b"\n\r\n") + 3
+    if end >= 3 and received.find(b"\n\n", 0, end) < 0:
         return bytes(stream.read(end))
-    content: bytes = b""
+    return _lines(stream)
+
+
+def _lines(stream: BinaryIO) -> bytes:
+    """Return the lines up to the first empty one."""
+    content = b""
     while len(content) < _MAX_HEAD:
         line = stream.readline(_MAX_HEAD)
         content += line
@@ -99,15 +114,16 @@ class _Received(NamedTuple):
 
 @remembered
 def _head(content: bytes) -> Head:
-    if content[9:12] == b"100":
-        return Head(100, {}, True, 0, False)
     response = HTTPResponse(_Received(content))  # type: ignore[arg-type]
     response.begin()
-    lengths = {*response.headers.get_all("Content-Length", ())}
-    if response.headers.defects or len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+    lengths = {length.strip() for length in response.headers.get_all("Content-Length", ())}
+    codings = {coding.lower() for coding in response.headers.get_all("Transfer-Encoding", ())}
+    unclear = _UNCLEAR.search(content) or response.headers.defects or codings - {"chunked"}
+    if unclear or len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
         raise WeirdReply(f"these are no clear headers: {content[:300]!r}")
     headers = {name.lower(): value.strip() for name, value in response.headers.items()}
-    kept_open = not response.will_close
+    # a length beside chunks: somebody on the way may have believed the other one
+    kept_open = not (response.will_close or response.chunked and lengths)
     return Head(response.status, headers, kept_open, response.length, bool(response.chunked))
 
 
@@ -132,13 +148,16 @@ def _large(stream: BinaryIO, length: int) -> memoryview:
 
 
 def _chunks(stream: BinaryIO) -> bytes:
-    parts = []
+    parts: list[Buffer] = []
     while True:
-        size = int(stream.readline(_MAX_HEAD).partition(b";")[0], 16)
-        if size <= 0:
-            break
+        line = stream.readline(_MAX_HEAD)
+        match = _CHUNK.fullmatch(line)
+        if match is None:
+            raise HTTPException(f"a chunk begins with {line[:80]!r}")
+        size = int(match[1], 16)
+        if size == 0:
+            _lines(stream)  # trailers: none matters here
+            return b"".join(parts)
         parts.append(_exactly(stream, size))
-        stream.readline(_MAX_HEAD)
-    while stream.readline(_MAX_HEAD).strip():
-        pass  # trailers: none matters here
-    return b"".join(parts)
+        if stream.readline(_MAX_HEAD) not in (b"\r\n", b"\n"):
+            raise HTTPException("a chunk is longer than it says")
