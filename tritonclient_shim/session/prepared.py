@@ -163,7 +163,9 @@ class PreparedRequest:
         expected = self._expected
         if isinstance(answer, BackendError) or not len(answer.outputs) == len(expected) > 0:
             return None
-        if not answer.model_version.isdigit():  # another server may have replaced Triton
+        asked, answered = self._request.model_version, answer.model_version
+        # another server may have replaced Triton, or does not obey versions
+        if not answered.isdigit() or (asked >= 0 and answered != str(asked)):
             return None
         tensors = {tensor.name: tensor for tensor in answer.outputs}
         batch, results = self._request.batch_size, {}
