@@ -51,6 +51,13 @@ def test_check_prints_the_report_alone(folder: Path, capsys: pytest.CaptureFixtu
     assert main(["migrate", "--check", "."]) == 0
 
 
+def test_server_that_does_not_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --server, a server that does not answer is an error. Nothing is written."""
+    assert main(["migrate", "--server", "127.0.0.1:9", "--unsafe", "--write", "a.py"]) == 2
+    assert "--server 127.0.0.1:9: over http" in capsys.readouterr().err
+    assert (folder / "a.py").read_text("utf-8") == SOURCE
+
+
 def test_written_file_keeps_its_mode(folder: Path) -> None:
     """A script that can be executed still can."""
     (folder / "a.py").chmod(0o755)

@@ -8,6 +8,9 @@ import pytest
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
+from tritonclient_shim.cli._models import models_of
+from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
 
 CONTEXTS = """import sys
 from functools import lru_cache
@@ -87,6 +90,28 @@ with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
 print(ask(ctx, 4))
 """
 )
+LITERAL = f"""import sys
+import numpy as np
+{STAR}
+ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "simple")
+row = np.arange(16, dtype=np.int32)
+sums = ctx.run({{"INPUT0": [row], "INPUT1": (row,)}}, {{
+    "OUTPUT0": InferContext.ResultFormat.RAW,
+    "OUTPUT1": InferContext.ResultFormat.RAW,
+}})
+print(sums)
+
+
+def classes(url, name="x"):
+    model = "classify"
+    ctx = InferContext(url, ProtocolType.from_str(sys.argv[2]), model)
+    row = np.arange(10, dtype=np.float32)
+    return ctx.run({{"INPUT": [row, row[::-1]]}}, {{
+        "OUTPUT": (InferContext.ResultFormat.CLASS, 2)}}, batch_size=2)
+
+
+print(classes(sys.argv[1]))
+"""
 SEQUENCE = """import sys
 import threading
 from functools import partial
@@ -146,3 +171,25 @@ def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path:
     ended = run(script, triton.http, "http")
     assert ended.status == 0, ended.output
     assert ended.output == "22\n0 5\n1 9\n2 12\n3 14\n4 15\n5 22\n"
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """With the models of a server, a request with literal names becomes tritonclient's lines."""
+    script, url = tmp_path / "script.py", triton.url(to)
+    script.write_text(LITERAL)
+    before = run(script, url, to)
+    options = MigrateOptions(to, unsafe=True, models=models_of(url))
+    migration = migrate("script.py", LITERAL.encode(), options)
+    assert todo(migration) == []
+    assert migration.helpers == {"class_of"}
+    text = migration.after.decode()
+    assert f'    {to}client.InferInput("INPUT0", [1, 16], "INT32"),\n' in text
+    assert "inputs[0].set_data_from_numpy(np.stack([row, row[::-1]]).reshape(2, 10))\n" in text
+    assert f'[{to}client.InferRequestedOutput("OUTPUT", class_count=2)]\n' in text
+    assert "answer = ctx.infer(model, inputs, outputs=outputs)\n" in text
+    write(migration, script)
+    assert run(script, url, to) == before
+    assert before.status == 0, before.output
+    safe = migrate("script.py", LITERAL.encode(), MigrateOptions(to, models=models_of(url)))
+    assert "InferInput" not in safe.after.decode()

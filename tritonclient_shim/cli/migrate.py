@@ -68,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make changes, too, that some programs may notice")  # fmt: skip
     add("--select", metavar="IDS", type=ids, default=frozenset(),
         help="rewrite uses of these ids alone, such as TS020,TS021,TS022")  # fmt: skip
+    add("--server", metavar="URL", default="",
+        help="HOST:PORT of a server, HTTP or gRPC, which is asked about its models")  # fmt: skip
     add("--format", choices=("text", "json"), default="text",
         help="of the report (default: %(default)s)")  # fmt: skip
 
@@ -94,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file, and write it if that is asked for."""
+    from tritonclient_shim.cli._models import models_of
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
@@ -104,7 +107,8 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     paths = list(chosen(arguments))
     if not paths:
         raise Refused(_NO_FILE)
-    options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select)
+    models = models_of(arguments.server) if arguments.server else {}
+    options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
     candidates, work = Candidates(), _Work()
     with without_syntax_warnings():
         for path in importers_first(paths):

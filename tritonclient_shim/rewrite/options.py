@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Mapping
+
+if TYPE_CHECKING:
+    from tritonclient_shim.core.model import ModelProfile
 
 
 @dataclass(frozen=True)
@@ -12,11 +16,13 @@ class MigrateOptions:
 
     ``to``: the protocol that replaces a choice at run time; '' keeps the choice.
     ``select``: the ids whose uses are rewritten; empty for all.
+    ``models``: the models of the server that ``--server`` names.
     """
 
     to: str = ""
     unsafe: bool = False
     select: frozenset[str] = frozenset()
+    models: Mapping[str, ModelProfile] = field(default_factory=dict)
 
     def selects(self, *ids: str) -> bool:
         """True if uses of all these ids are to be rewritten."""

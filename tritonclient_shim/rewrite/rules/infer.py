@@ -16,6 +16,7 @@ from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_te
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.lines import in_lines
 from tritonclient_shim.rewrite.rules.methods import Rule
 from tritonclient_shim.rewrite.rules.models import Carried, Form
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -40,6 +41,9 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("ask for classes in a file without shared memory")
     if carried.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
+    lines = None if regions else in_lines(call, arguments, draft, carried)
+    if lines is not None:
+        return lines
     function = "infer_in_regions" if regions else infer_function(draft)
 
     def carry_out() -> None:
