@@ -35,7 +35,7 @@ def test_star_import_becomes_names() -> None:
 
 def test_context_stays_with_a_use_that_stays() -> None:
     """A use that stays keeps its context, and no other context. A comment says why."""
-    why = "name the model in the context, or ask the client for each part"
+    why = "do without infer_stats of a status: it has no successor"
     source = (
         f'{STAR}{CONTEXT}r = ctx.run(i, o)\ns = ServerStatusContext("u", 1).get_server_status()\n'
         "print(s.model_status['m'].version_status[1].infer_stats)\n"

@@ -52,7 +52,7 @@ METHODS: Mapping[str, Rule] = {
     "TS060": methods.last_request(0),
     "TS061": methods.last_request(1),
 }
-_STUB = ("TS004", "TS005", "TS006", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
+_STUB = ("TS005", "TS006", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, "use a client, or KServe's messages and stub, in place of v1's"),
@@ -77,6 +77,7 @@ MEMORY: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {
+    "TS004": status.state,
     "TS015": loose.exception,
     "TS016": loose.server_id,
     "TS017": loose.request_id,

@@ -1,4 +1,4 @@
-"""TS026: a status of which only the configuration of a model is read → the configuration."""
+"""TS026 (and TS004): a status → the configuration of a model, or what a v2 server reports."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from tritonclient_shim.rewrite.repeating import same_at
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-#: Fields and methods of a status, of its models and versions besides configurations.
-_OTHERS = frozenset(
-    ("id", "version", "uptime_ns", "ready_state", "version_status", "infer_stats")
-    + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
-    + ("SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
+#: Fields and methods of v1's status that no server reports, and no object of the helpers has.
+_LACKS = frozenset(
+    ("infer_stats", "SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
 )
-_BY_PART = "ask the client for each part of the status where it is needed"
+#: Fields of a status, of its models and versions besides configurations.
+_OTHERS = frozenset(
+    ("id", "version", "uptime_ns", "ready_state", "version_status")
+    + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
+)
+_PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
+_ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -31,20 +35,21 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         config = draft.flows.parents[model]
         if getattr(config, "attr", "") == "config":
             return _of_chain(call, config, index(model), draft)
+    attributes = {getattr(node, "attr", "") for node in ast.walk(draft.source.tree)}
+    if attributes & _LACKS:
+        raise Refused(f"do without {min(attributes & _LACKS)} of a status: it has no successor")
     group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
-    if name is None or not same_at(name, call, draft):
-        raise Refused("name the model in the context, or ask the client for each part")
-    if not _reads_only_configs(draft) or group and group.escapes:
-        raise Refused(_BY_PART)
-    model_text = draft.text(name)
+    known = f", {draft.text(name)}" if name is not None and same_at(name, call, draft) else ""
+    is_whole = not known or group and group.escapes or not _reads_only_configs(draft)
+    helper = "server_status" if is_whole else "config_status"
 
     def carry_out() -> None:
-        draft.need("config_status")
-        function = draft.called("config_status")
-        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}, {model_text})")
+        draft.need(helper)
+        function = draft.called(helper)
+        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}{known})")
 
-    return Plan(carry_out, "config_status(client, model_name)")
+    return Plan(carry_out, f"{helper}(client)", _PARTS if is_whole else "")
 
 
 def _of_chain(call: ast.Call, config: ast.AST, key: ast.AST, draft: Draft) -> Plan:
@@ -87,3 +92,25 @@ def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
     calls = {item for group in draft.flows.of(call.func.value) for item in group.creations}
     names = [call_arguments(PARAMETERS["TS025"], call).get("model_name") for call in calls]
     return next((name for name in names if draft.constant(name) is not None), None)
+
+
+def state(node: ast.AST, draft: Draft) -> Plan:
+    """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the helpers."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return Plan(lambda: None, "import")
+    function = node.func if isinstance(node, ast.Call) else node
+    name = getattr(function, "attr", "")
+    enum = _ENUMS.get(name.partition("_")[0], "")
+    text = f"{{}}.{name}"
+    if isinstance(node, ast.Call):
+        enum = getattr(getattr(function, "value", None), "attr", "")
+        argument = draft.text(node.args[0]) if len(node.args) == 1 else ""
+        text = {"Name": f"{{}}({argument}).name", "Value": f"{{}}[{argument}]"}.get(name, "")
+    if enum not in _ENUMS.values() or not text or text == f"{{}}.{enum}":
+        raise Refused("messages of v1's status have no successor: ask the client for each part")
+
+    def carry_out() -> None:
+        draft.need(enum)
+        draft.replace(node, text.format(draft.called(enum)))
+
+    return Plan(carry_out, text.format(enum))
