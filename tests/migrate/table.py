@@ -100,6 +100,7 @@ OWN = (
     _own("real_literal", "{url}", protocols=GRPC),
     _own("real_stub", "-u", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
+    _own("stub_status", "{url}", protocols=GRPC),
     _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),
     _own("real_grpc_image-async", "-u", "{url}", *_PICTURES, "-a", protocols=GRPC),
     _own("real_grpc_image-streaming", "-u", "{url}", *_PICTURES, "--streaming", protocols=GRPC),

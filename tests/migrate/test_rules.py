@@ -122,13 +122,19 @@ def test_text_of_a_protocol(use: str) -> None:
     assert migrated(once).after.decode() == once
 
 
-def test_raw_stub_stays() -> None:
-    """v1's raw stub and its messages stay. A second run adds no comment."""
+def test_raw_stub() -> None:
+    """v1's raw stub becomes a stub of the helpers, unless a call has no rule, or is safe."""
     source = (
-        "from tensorrtserver.api import grpc_service_pb2 as pb, grpc_service_pb2_grpc\n"
-        "s = grpc_service_pb2_grpc.GRPCServiceStub(channel)\ns.Infer(pb.InferRequest())\n"
+        "from tensorrtserver.api import grpc_service_pb2 as pb, grpc_service_pb2_grpc as g\n"
+        "s = g.GRPCServiceStub(channel)\ns.Infer.future(pb.InferRequest(model_name='m'))\n"
     )
-    text = migrated(source).after.decode()
+    assert migrated(source).after.decode() == (
+        "from triton_helpers import InferStub, Record\n"
+        "s = InferStub(channel)\ns.infer_future(Record(model_name='m'))\n"
+    )
+    assert "StatusStub" in migrated(f"{source}s.Status(pb.StatusRequest())\n").after.decode()
+    assert not migrated(source, unsafe=False).changed
+    text = migrated(f"{source}s.Profile(pb.ProfileRequest())\n").after.decode()
     assert "# TODO(TS072): use a client, or KServe's messages and stub, in place of v1's" in text
     assert migrated(text).after.decode() == text
 

@@ -27,7 +27,7 @@ from tritonclient_shim.rewrite.options import (
     SiteOutcome,
     State,
 )
-from tritonclient_shim.rewrite.rules import BY_HAND, LOOSE
+from tritonclient_shim.rewrite.rules import BY_HAND, LOOSE, stub
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 from tritonclient_shim.usage.rows import UsageRow, relative
 
@@ -127,6 +127,7 @@ def _migrated(
 
 def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
     """Rewrite everything but the imports. Return the outcome of each use."""
+    stub.rewrite(draft)
     groups.rewrite(draft)
     _loose(draft)
     outcomes = {site: _outcome(site, draft) for site in draft.sites}

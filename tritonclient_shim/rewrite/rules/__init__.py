@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, values
+from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, stub, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -52,10 +52,10 @@ METHODS: Mapping[str, Rule] = {
     "TS060": methods.last_request(0),
     "TS061": methods.last_request(1),
 }
-_STUB = ("TS005", "TS006", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
+_STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
-    **dict.fromkeys(_STUB, "use a client, or KServe's messages and stub, in place of v1's"),
+    **dict.fromkeys(_STUB, stub.BY_HAND),
     "TS046": "drop it: a server numbers no requests any more",
     "TS203": "use items(), values() and keys(), which Python 3 has",
     "TS056": "keep the futures in a list, and call concurrent.futures.wait",
@@ -77,7 +77,7 @@ MEMORY: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {
-    "TS004": status.state,
+    **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": loose.exception,
     "TS016": loose.server_id,
     "TS017": loose.request_id,
@@ -89,5 +89,5 @@ _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109
 #: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
 REWRITTEN = frozenset(
     (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
-    + (*_IMPORTS, *_ARGUMENTS)
+    + (*_IMPORTS, *_ARGUMENTS, *stub.CALLS)
 )

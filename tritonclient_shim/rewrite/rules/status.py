@@ -1,4 +1,4 @@
-"""TS026 (and TS004): a status → the configuration of a model, or what a v2 server reports."""
+"""TS026 (and TS004, TS006): a status → a model's configuration, or what a server reports."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ _LACKS = frozenset(
     ("infer_stats", "SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
 )
 #: Fields of a status, of its models and versions besides configurations.
-_OTHERS = frozenset(
+OTHERS = frozenset(
     ("id", "version", "uptime_ns", "ready_state", "version_status")
     + ("model_execution_count", "model_inference_count", "last_inference_timestamp_milliseconds")
 )
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
+#: Codes of the status of a request.
+_CODES = frozenset(
+    ("INVALID", "SUCCESS", "UNKNOWN", "INTERNAL", "NOT_FOUND", "INVALID_ARG", "UNAVAILABLE")
+    + ("UNSUPPORTED", "ALREADY_EXISTS")
+)
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 
@@ -80,7 +85,7 @@ def _reads_only_configs(draft: Draft) -> bool:
         for node in draft.around_result(parent)
     ]
     return (
-        not any(node.attr in _OTHERS for node in attributes)
+        not any(node.attr in OTHERS for node in attributes)
         and all(isinstance(parent, (ast.Subscript, ast.Compare)) for parent in parents)
         and all(getattr(node, "attr", "") == "config" for node in parts)
     )
@@ -100,14 +105,14 @@ def state(node: ast.AST, draft: Draft) -> Plan:
         return Plan(lambda: None, "import")
     function = node.func if isinstance(node, ast.Call) else node
     name = getattr(function, "attr", "")
-    enum = _ENUMS.get(name.partition("_")[0], "")
+    enum = "RequestStatusCode" if name in _CODES else _ENUMS.get(name.partition("_")[0], "")
     text = f"{{}}.{name}"
     if isinstance(node, ast.Call):
         enum = getattr(getattr(function, "value", None), "attr", "")
         argument = draft.text(node.args[0]) if len(node.args) == 1 else ""
         text = {"Name": f"{{}}({argument}).name", "Value": f"{{}}[{argument}]"}.get(name, "")
-    if enum not in _ENUMS.values() or not text or text == f"{{}}.{enum}":
-        raise Refused("messages of v1's status have no successor: ask the client for each part")
+    if enum not in (*_ENUMS.values(), "RequestStatusCode") or not text or text == f"{{}}.{enum}":
+        raise Refused("do without v1's messages: no server has them")
 
     def carry_out() -> None:
         draft.need(enum)

@@ -1,0 +1,173 @@
+"""Requests of v1's raw stub: messages as plain objects, sent as KServe's messages."""
+
+import copy
+import enum
+import types
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import tritonclient.grpc as grpcclient
+from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
+
+from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
+from tritonclient_shim.rewrite.helpers.status import config_status, server_status
+
+
+class RequestStatusCode(enum.IntEnum):
+    """Codes of a request's status, by the names and numbers that they had."""
+
+    INVALID, SUCCESS, UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE = range(7)
+    UNSUPPORTED, ALREADY_EXISTS = 7, 8
+    INVALID_ARGUMENT, UNIMPLEMENTED = 5, 7  # as gRPC names them
+    __str__ = __repr__ = int.__repr__
+
+
+class Record(types.SimpleNamespace):
+    """A message. A field that is not set is 0 or empty, as it was."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        makers = {"meta_data": Record, "cls": Record, "input": Records, "output": Records}
+        makers.update(msg=str, model_name=str, dims=list, raw_input=list, raw_output=list)
+        setattr(self, name, makers.get(name, int)())
+        return vars(self)[name]
+
+
+class Records(list):
+    """A list of messages, which can make one more."""
+
+    def add(self, **fields):
+        """Add a message with these fields."""
+        self.append(Record(**fields))
+        return self[-1]
+
+
+class InferStub:
+    """A stub with v1's calls, which sends KServe's messages."""
+
+    status = staticmethod(config_status)
+
+    def __init__(self, channel):
+        self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        self.pool = ThreadPoolExecutor()
+
+    def get_model_config(self, name):
+        """Return the configuration of a model."""
+        return self.stub.ModelConfig(service_pb2.ModelConfigRequest(name=name))
+
+    def Infer(self, request, timeout=None):
+        """Infer, and return a message with the results, or with the error of the server."""
+        try:
+            config = model_config(self, request.model_name)
+            reply = self.stub.ModelInfer(infer_request(config, request), timeout)
+        except grpc.RpcError as error:
+            return failed(error)
+        return infer_response(request, reply, config.max_batch_size > 0)
+
+    def infer_future(self, request, timeout=None):
+        """Send a request in a thread, and return its future."""
+        return self.pool.submit(self.Infer, copy.deepcopy(request), timeout)
+
+    def StreamInfer(self, requests):
+        """Return an iterator that sends each request, and has a message for each."""
+        return map(self.Infer, requests)
+
+    def Status(self, request, timeout=None):
+        """Return a message with the status of a model, or with the error of the server."""
+        try:
+            if request.model_name:
+                model_config(self, request.model_name)
+            status = self.status(self, request.model_name)
+        except grpc.RpcError as error:
+            return failed(error)
+        return succeeded(server_status=status)
+
+    def Health(self, request, timeout=None):
+        """Return a message that says if the server is ready, or live."""
+        if request.mode == "ready":
+            health = self.stub.ServerReady(service_pb2.ServerReadyRequest(), timeout).ready
+        else:
+            health = self.stub.ServerLive(service_pb2.ServerLiveRequest(), timeout).live
+        return succeeded(health=health)
+
+
+class StatusStub(InferStub):
+    """A stub whose status has all that a server reports."""
+
+    status = staticmethod(server_status)
+
+    def get_server_metadata(self):
+        """Return name and version of the server."""
+        return self.stub.ServerMetadata(service_pb2.ServerMetadataRequest())
+
+    def get_model_repository_index(self):
+        """Return the models of the repository."""
+        return self.stub.RepositoryIndex(service_pb2.RepositoryIndexRequest())
+
+    def get_inference_statistics(self, name, version):
+        """Return the statistics of a version of a model."""
+        wanted = service_pb2.ModelStatisticsRequest(name=name, version=version)
+        return self.stub.ModelStatistics(wanted)
+
+
+def succeeded(**fields):
+    """Return a message of a server with these fields."""
+    return Record(request_status=Record(code=1, server_id="triton"), **fields)
+
+
+def failed(error):
+    """Return a message with the error of a server. Raise one of the connection."""
+    if error.code().name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
+        raise error
+    code = getattr(RequestStatusCode, error.code().name, RequestStatusCode.INTERNAL)
+    return Record(request_status=Record(code=code, msg=error.details(), server_id="triton"))
+
+
+def infer_request(config, request):
+    """Return KServe's message for a request."""
+    header, known = request.meta_data, {item.name: item for item in config.input}
+    version = str(request.model_version) if request.model_version > 0 else ""
+    message = service_pb2.ModelInferRequest(model_name=request.model_name, model_version=version)
+    message.raw_input_contents.extend(map(bytes, request.raw_input))
+    for item in header.input:
+        tensor = known.get(item.name, model_config_pb2.ModelInput())
+        datatype = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
+        dims = list(item.dims or tensor.dims)
+        if config.max_batch_size and len(dims) <= len(tensor.dims):
+            dims.insert(0, header.batch_size or 1)
+        datatype = datatype.replace("STRING", "BYTES")
+        message.inputs.add(name=item.name, datatype=datatype, shape=dims)
+    for item in header.output:
+        output = message.outputs.add(name=item.name)
+        if item.cls.count:
+            output.parameters["classification"].int64_param = item.cls.count
+    if header.correlation_id:
+        message.parameters["sequence_id"].int64_param = header.correlation_id
+        message.parameters["sequence_start"].bool_param = bool(header.flags & 1)
+        message.parameters["sequence_end"].bool_param = bool(header.flags & 2)
+    return message
+
+
+def infer_response(request, reply, batches):
+    """Return a message with the results: arrays as bytes, and classes in its header."""
+    result, raw, outputs = grpcclient.InferResult(reply), [], []
+    contents = {item.name: raw for item, raw in zip(reply.outputs, reply.raw_output_contents)}
+    for wanted in request.meta_data.output:
+        outputs.append(Record(name=wanted.name, batch_classes=[]))
+        array = result.as_numpy(wanted.name)
+        if wanted.cls.count:
+            rows = array.reshape(-1, array.shape[-1])
+            outputs[-1].batch_classes = [Record(cls=list(map(class_record, row))) for row in rows]
+        else:
+            outputs[-1].raw = Record(dims=list(result.get_output(wanted.name).shape)[batches:])
+            raw.append(contents[wanted.name])
+    size, number = request.meta_data.batch_size or 1, request.meta_data.id
+    header = Record(output=outputs, batch_size=size, id=number, model_name=reply.model_name)
+    header.model_version = int(reply.model_version)
+    return succeeded(meta_data=header, raw_output=raw)
+
+
+def class_record(text):
+    """Return the message of a class."""
+    return Record(**dict(zip(("idx", "value", "label"), class_of(text))))
