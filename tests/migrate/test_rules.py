@@ -257,6 +257,15 @@ def test_class_with_a_name_of_the_file(tmp_path: Path) -> None:
     assert f"class {name}:" in (tmp_path / "triton_helpers.py").read_text("utf-8")
 
 
+def test_flags_from_a_call() -> None:
+    """A call that returns flags is not repeated."""
+    source = f"{CONTEXT}ctx.run(i, o, 1, flags_of(n))\n"
+    assert body(source).endswith(
+        'infer(ctx, "simple", i, o, '
+        "sequence_start=bool((flags := flags_of(n)) & 1), sequence_end=bool(flags & 2))\n"
+    )
+
+
 _NOT_SEEN = "def make(n):\n    return InferContext('u', 1, n, correlation_id=k)\n"
 
 

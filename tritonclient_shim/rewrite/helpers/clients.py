@@ -11,11 +11,6 @@ from tritonclient.utils import InferenceServerException
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
 
 
-def sequence_flags(flags):
-    """Return the start and the end of a sequence as arguments of a request."""
-    return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
-
-
 class ProtocolType(enum.IntEnum):
     """The protocols, by the names and numbers that they had."""
 

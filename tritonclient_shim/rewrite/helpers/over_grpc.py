@@ -1,7 +1,5 @@
 """Helpers of files whose clients all speak gRPC, in place of those of the same names."""
 
-import types
-
 import numpy as np
 import tritonclient.grpc as grpcclient
 from tritonclient.utils import np_to_triton_dtype
@@ -29,9 +27,3 @@ def model_config(client, model_name):
     if model_name not in vars(client).setdefault("configs", {}):
         client.configs[model_name] = client.get_model_config(model_name).config
     return client.configs[model_name]
-
-
-def config_status(client, model_name):
-    """Return the part of a status that has the configuration of a model."""
-    model = types.SimpleNamespace(config=client.get_model_config(model_name).config)
-    return types.SimpleNamespace(model_status={model_name: model})

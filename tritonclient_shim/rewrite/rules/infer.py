@@ -123,17 +123,20 @@ def _options(
     texts: list[NewArgument] = [f"{key}={value}" for key, value in options.items()]
     if flags is None or draft.constant(flags) in (0, None):
         return texts
-    if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
-        draft.need("sequence_flags")
-        helper = draft.called("sequence_flags")
-        return [*texts, lambda: f"**{helper}({draft.new(flags)})"]
     bits = {"sequence_start": 1, "sequence_end": 2}
     if isinstance(flags, ast.Attribute) and flags.attr in FLAGS:
         number = FLAGS.index(flags.attr)
         return texts + [f"{name}=True" for name, bit in bits.items() if number == bit]
 
+    is_called = any(isinstance(part, ast.Call) for part in ast.walk(flags))
+    own = draft.called("flags")
+
     def argument(name: str, bit: int) -> NewArgument:
-        return lambda: f"{name}=bool({draft.primary(flags)} & {bit})"
+        if not is_called:
+            return lambda: f"{name}=bool({draft.primary(flags)} & {bit})"
+        if bit == 1:
+            return lambda: f"{name}=bool(({own} := {draft.new(flags)}) & 1)"
+        return f"{name}=bool({own} & {bit})"  # the call is not repeated
 
     return texts + [argument(name, bit) for name, bit in bits.items()]
 

@@ -35,26 +35,39 @@ _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_server_status().model_status[name].config`` → ``get_model_config(name).config``."""
     models = draft.flows.parents[call]
-    model = draft.flows.parents[models]
-    if getattr(models, "attr", "") == "model_status" and isinstance(model, ast.Subscript):
-        config = draft.flows.parents[model]
+    entry = draft.flows.parents[models]
+    if getattr(models, "attr", "") == "model_status" and isinstance(entry, ast.Subscript):
+        config = draft.flows.parents[entry]
         if getattr(config, "attr", "") == "config":
-            return _of_chain(call, config, index(model), draft)
+            return _of_chain(call, config, index(entry), draft)
     attributes = {getattr(node, "attr", "") for node in ast.walk(draft.source.tree)}
     if attributes & _LACKS:
         raise Refused(f"do without {min(attributes & _LACKS)} of a status: it has no successor")
     group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
-    known = f", {draft.text(name)}" if name is not None and same_at(name, call, draft) else ""
-    is_whole = not known or group and group.escapes or not _reads_only_configs(draft)
+    model = draft.text(name) if name is not None and same_at(name, call, draft) else ""
+    is_whole = not model or group and group.escapes or not _reads_only_configs(draft)
     helper = "server_status" if is_whole else "config_status"
 
     def carry_out() -> None:
-        draft.need(helper)
-        function = draft.called(helper)
-        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}{known})")
+        in_place = not is_whole and draft.modules == {"grpc"}
+        draft.need(*([] if in_place else [helper]))
+        if in_place and not isinstance(models, ast.Expr):
+            draft.imports.add("from types import SimpleNamespace")
 
-    return Plan(carry_out, f"{helper}(client)", _PARTS if is_whole else "")
+        def change(old: str) -> str:
+            client = draft.new(owner(call))
+            if in_place:
+                answer = f"{client}.get_model_config({model})"
+                if isinstance(models, ast.Expr):  # the program only asks if the model is there
+                    return answer
+                return f"SimpleNamespace(model_status={{{model}: {answer}}})"
+            return f"{draft.called(helper)}({client}{model and ', '}{model})"
+
+        draft.change(call, change)
+
+    what = f"{helper}(client)" if is_whole else "get_model_config(model_name)"
+    return Plan(carry_out, what, _PARTS if is_whole else "")
 
 
 def _of_chain(call: ast.Call, config: ast.AST, key: ast.AST, draft: Draft) -> Plan:
