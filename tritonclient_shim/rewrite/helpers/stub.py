@@ -77,7 +77,7 @@ class InferStub:
         """Return a message with the status of a model, or with the error of the server."""
         try:
             if request.model_name:
-                model_config(self, request.model_name)
+                model_config(self, request.model_name)  # raises the error of an unknown model
             status = self.status(self, request.model_name)
         except grpc.RpcError as error:
             return failed(error)

@@ -84,7 +84,7 @@ LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.strings),
     "TS201": loose.numpy_name,
 }
-_IMPORTS = frozenset(("TS001", "TS002", "TS003", "TS009"))
+_IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
 #: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
 REWRITTEN = frozenset(

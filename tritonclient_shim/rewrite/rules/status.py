@@ -33,7 +33,7 @@ _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_server_status().model_status[name].config`` → ``get_model_config(name).config``."""
+    """``get_server_status()`` → ``get_model_config(name)`` if that is enough, or a helper."""
     models = draft.flows.parents[call]
     entry = draft.flows.parents[models]
     if getattr(models, "attr", "") == "model_status" and isinstance(entry, ast.Subscript):
@@ -118,17 +118,20 @@ def state(node: ast.AST, draft: Draft) -> Plan:
         return Plan(lambda: None, "import")
     function = node.func if isinstance(node, ast.Call) else node
     name = getattr(function, "attr", "")
-    enum = "RequestStatusCode" if name in _CODES else _ENUMS.get(name.partition("_")[0], "")
-    text = f"{{}}.{name}"
+    argument: ast.expr | None = None
     if isinstance(node, ast.Call):
         enum = getattr(getattr(function, "value", None), "attr", "")
-        argument = draft.text(node.args[0]) if len(node.args) == 1 else ""
-        text = {"Name": f"{{}}({argument}).name", "Value": f"{{}}[{argument}]"}.get(name, "")
-    if enum not in (*_ENUMS.values(), "RequestStatusCode") or not text or text == f"{{}}.{enum}":
+        argument = node.args[0] if len(node.args) == 1 else None
+        form = {"Name": "{}({}).name", "Value": "{}[{}]"}.get(name, "") if argument else ""
+    else:
+        enum = "RequestStatusCode" if name in _CODES else _ENUMS.get(name.partition("_")[0], "")
+        form = f"{{}}.{name}"
+    if enum not in (*_ENUMS.values(), "RequestStatusCode") or not form:
         raise Refused("do without v1's messages: no server has them")
 
     def carry_out() -> None:
         draft.need(enum)
-        draft.replace(node, text.format(draft.called(enum)))
+        inner = [argument] if argument else []
+        draft.change(node, lambda old: form.format(draft.called(enum), *map(draft.new, inner)))
 
-    return Plan(carry_out, text.format(enum))
+    return Plan(carry_out, f"{enum} of the helpers")
