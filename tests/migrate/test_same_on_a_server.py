@@ -95,7 +95,7 @@ import numpy as np
 {STAR}
 ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "simple")
 row = np.arange(16, dtype=np.int32)
-sums = ctx.run({{"INPUT0": [row], "INPUT1": (row,)}}, {{
+sums = ctx.run({{"INPUT0": [row], "INPUT1": (row + 1,)}}, {{
     "OUTPUT0": InferContext.ResultFormat.RAW,
     "OUTPUT1": InferContext.ResultFormat.RAW,
 }})

@@ -79,13 +79,17 @@ def _input(
 ) -> _Input | None:
     known = model.inputs.get(str(draft.constant(key)))
     rows = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
-    if key is None or known is None or not rows or not all(isinstance(x, _PRIMARY) for x in rows):
+    if key is None or known is None or not rows:
+        return None
+    if any(isinstance(row, ast.Starred) for row in rows):
         return None
     if min(known.dims, default=1) < 0 or known.datatype in ("", "BYTES") or known.scalar:
         return None
     shape = ", ".join(map(str, [len(rows), *known.dims] if model.batching else known.dims))
     texts = [draft.text(row) for row in rows]
-    array = texts[0] if len(texts) == 1 else f"np.stack([{', '.join(texts)}])"
+    array = texts[0] if isinstance(rows[0], _PRIMARY) else f"({texts[0]})"
+    if len(texts) > 1:
+        array = f"np.stack([{', '.join(texts)}])"
     tensor = f'{draft.text(key)}, [{shape}], "{known.datatype}"'
     return _Input(tensor, f"{array}.reshape({shape})")
 
