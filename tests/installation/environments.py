@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
+_STAR_NAMES = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
 _OURS = ("tritonclient_shim", "tensorrtserver", "__editable__")
 
 
@@ -70,8 +71,7 @@ class Environment:
 
     def star_names(self) -> Any:
         """Run a star import that prints its names, and return the finished process."""
-        code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
-        return self.run(self.python, "-c", code)
+        return self.run(self.python, "-c", _STAR_NAMES)
 
 
 def commands(text: str) -> list[str]:
@@ -96,9 +96,7 @@ def _link(folder: Path, without: set[str]) -> None:
 
 def star_names_here() -> str:
     """Return the names of the star import in the environment of the tests."""
-    code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=str(ROOT), capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", _STAR_NAMES]
+    done = subprocess.run(command, cwd=str(ROOT), capture_output=True, text=True)
     assert "InferContext" in done.stdout, done.stderr
     return done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Tuple
 
 import pytest
 
@@ -13,7 +13,8 @@ from tests.installation.environments import Environment, commands, star_names_he
 
 pytestmark = pytest.mark.release  # an environment for each test
 
-State = Callable[["Mixture"], None]
+Step = Callable[["Mixture"], None]
+State = Tuple[Tuple[Step, ...], Tuple[str, ...]]
 
 
 class Mixture:
@@ -33,8 +34,8 @@ class Mixture:
     def nvidias(self) -> None:
         self.environment.install("--no-index", str(self._nvidias))
 
-    def remove(self, name: str) -> None:
-        self.environment.pip("uninstall", "--quiet", "-y", name)
+    def remove_nvidias(self) -> None:
+        self.environment.pip("uninstall", "--quiet", "-y", "tensorrtserver")
 
     def lose(self, *names: str) -> None:
         for name in names:
@@ -42,69 +43,33 @@ class Mixture:
             shutil.rmtree(str(result)) if result.is_dir() else result.unlink()
 
 
-def ours_over_nvidias(mixture: Mixture) -> None:
-    mixture.nvidias()
-    mixture.ours()
+OURS, NVIDIAS = Mixture.ours, Mixture.nvidias
+
+#: Name of a state → what is installed in order, and what is lost afterwards.
+STATES: dict[str, State] = {
+    "ours over NVIDIA's": ((NVIDIAS, OURS), ()),
+    "NVIDIA's over ours": ((OURS, NVIDIAS), ()),
+    "NVIDIA's over ours, and removed": ((OURS, NVIDIAS, Mixture.remove_nvidias), ()),
+    "ours over NVIDIA's, which is removed": ((NVIDIAS, OURS, Mixture.remove_nvidias), ()),
+    "NVIDIA's libraries": ((NVIDIAS, OURS), ("tensorrtserver-*.dist-info",)),
+    "NVIDIA's without its list": ((OURS, NVIDIAS), ("tensorrtserver-*.dist-info/RECORD",)),
+    "ours without its first file": ((OURS,), ("tensorrtserver/__init__.py",)),
+    "ours without the folder": ((OURS,), ("tensorrtserver",)),
+    "ours without modules": (
+        (OURS,),
+        ("tritonclient_shim/core/ids.py", "tensorrtserver/api/_infer.py"),
+    ),
+}
 
 
-def nvidias_over_ours(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.nvidias()
-
-
-def nvidias_over_ours_and_removed(mixture: Mixture) -> None:
-    nvidias_over_ours(mixture)
-    mixture.remove("tensorrtserver")
-
-
-def ours_over_nvidias_which_is_removed(mixture: Mixture) -> None:
-    ours_over_nvidias(mixture)
-    mixture.remove("tensorrtserver")
-
-
-def nvidias_removed_by_hand_except_its_libraries(mixture: Mixture) -> None:
-    ours_over_nvidias(mixture)
-    mixture.lose("tensorrtserver-*.dist-info")
-
-
-def nvidias_without_its_list_of_files(mixture: Mixture) -> None:
-    nvidias_over_ours(mixture)
-    mixture.lose("tensorrtserver-*.dist-info/RECORD")
-
-
-def ours_without_its_first_file(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tensorrtserver/__init__.py")
-
-
-def ours_without_the_folder(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tensorrtserver")
-
-
-def ours_without_a_module(mixture: Mixture) -> None:
-    mixture.ours()
-    mixture.lose("tritonclient_shim/core/ids.py", "tensorrtserver/api/_infer.py")
-
-
-STATES = (
-    ours_over_nvidias,
-    nvidias_over_ours,
-    nvidias_over_ours_and_removed,
-    ours_over_nvidias_which_is_removed,
-    nvidias_removed_by_hand_except_its_libraries,
-    nvidias_without_its_list_of_files,
-    ours_without_its_first_file,
-    ours_without_the_folder,
-    ours_without_a_module,
-)
-
-
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
 def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State) -> None:
     """A star import is complete or fails. The printed commands repair it."""
     mixture = Mixture(tmp_path, wheel, distributions.nvidias())
-    state(mixture)
+    steps, lost = state
+    for step in steps:
+        step(mixture)
+    mixture.lose(*lost)
     environment = mixture.environment
     before, result = environment.star_names(), environment.doctor()
     assert before.returncode == 1 or "InferContext" in before.stdout

@@ -21,14 +21,10 @@ def noted(site: Path, text: str) -> Path:
     return site
 
 
-def test_no_note(tmp_path: Path) -> None:
-    """Without a note the version comes from an index."""
-    assert origin(str(noted(tmp_path, ""))) == "tritonclient-shim==9.9"
-
-
 @pytest.mark.parametrize(
     ("note", "argument"),
     [
+        (None, "tritonclient-shim==9.9"),
         ({"url": "https://host.invalid/a.whl"}, "https://host.invalid/a.whl"),
         (
             {"url": "https://host.invalid/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
@@ -36,11 +32,11 @@ def test_no_note(tmp_path: Path) -> None:
         ),
         ({"url": "file:///a%20place/a.whl"}, "/a place/a.whl"),
     ],
-    ids=["address", "repository", "file"],
+    ids=["index", "address", "repository", "file"],
 )
-def test_note_of_an_address(tmp_path: Path, note: Any, argument: str) -> None:
-    """The origin of an installation from an address, a repository or a file is that place."""
-    assert origin(str(noted(tmp_path, json.dumps(note)))) == argument
+def test_origin(tmp_path: Path, note: Any, argument: str) -> None:
+    """The origin of an installation is the place in pip's note, or without a note an index."""
+    assert origin(str(noted(tmp_path, json.dumps(note) if note else ""))) == argument
 
 
 def test_sources_that_pip_did_not_install(tmp_path: Path) -> None:

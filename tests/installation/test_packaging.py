@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import email
-import glob
 import os
-import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -14,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import tensorrtserver
+from tests.installation.environments import ROOT, Environment
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _installation as installation
 
-ROOT = Path(__file__).resolve().parents[2]
 # The files, besides its modules, that identify NVIDIA's wheel (docs/v1-behaviour.md §1.1).
 NVIDIA = {
     "tensorrtserver/__init__.py": "",
@@ -32,29 +29,6 @@ NVIDIA = {
 }
 
 
-def pip(*arguments: str) -> None:
-    """Run pip, and show its output if it fails."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel under test: tox's, or a wheel of a copy of the checkout."""
-    folder = os.environ.get("SHIM_WHEEL_DIR")
-    if not folder:
-        folder = str(tmp_path_factory.mktemp("wheel"))
-        source = tmp_path_factory.mktemp("source")
-        for name in ("tensorrtserver", "tritonclient_shim"):
-            shutil.copytree(ROOT / name, source / name)
-        for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "tensorrtserver.py"):
-            shutil.copy(ROOT / name, source)
-        pip("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(source))
-    (result,) = glob.glob(os.path.join(folder, "tritonclient_shim-*.whl"))
-    return Path(result)
-
-
 @pytest.fixture(scope="module")
 def nvidia_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a wheel with the names of NVIDIA's."""
@@ -65,34 +39,6 @@ def nvidia_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             archive.writestr(name, text)
         archive.writestr(record, "".join(f"{name},,\n" for name in (*NVIDIA, record)))
     return path
-
-
-class Site:
-    """A folder for pip's installations that, like site-packages, has files overwritten."""
-
-    def __init__(self, prefix: Path) -> None:
-        self._prefix = prefix
-
-    def install(self, wheel: Path) -> None:
-        pip("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed",
-            "--no-warn-script-location", "--prefix", str(self._prefix), str(wheel))  # fmt: skip
-
-    @property
-    def path(self) -> str:
-        (result,) = glob.glob(str(self._prefix / "**" / "tensorrtserver"), recursive=True)
-        return os.path.dirname(result)
-
-    def python(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Run code with this folder first on the import path."""
-        code = f"import sys; sys.path.insert(0, {self.path!r})\n{code}"
-        command = [sys.executable, "-I", "-c", code]
-        return subprocess.run(command, capture_output=True, text=True)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """Return an empty Site."""
-    return Site(tmp_path / "prefix")
 
 
 @pytest.mark.skipif("TOX_ENV_NAME" not in os.environ, reason="only tox installs the wheel")
@@ -138,40 +84,27 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
 
 
 @pytest.mark.smoke
-def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
+def test_ours_over_nvidias_refuses_to_import(
+    tmp_path: Path, wheel: Path, nvidia_wheel: Path
+) -> None:
     """Installed over NVIDIA's, the import fails with what is there and how to repair it."""
-    site.install(nvidia_wheel)
-    site.install(wheel)
-    done = site.python("import tensorrtserver.api")
+    environment = Environment(tmp_path / "environment")
+    for path in (nvidia_wheel, wheel):
+        environment.install("--no-index", str(path))
+    done = environment.star_names()
     assert done.returncode == 1
     message = done.stderr.strip().split("ImportError: ")[-1]
     assert "tensorrtserver-1.11.0.dist-info" in message
-    assert site.path in message
+    assert str(environment.site) in message
     assert "\n    rm -r " in message or "-m pip uninstall -y tensorrtserver" in message
 
 
-def test_ours_alone_imports_and_has_no_error(site: Site, wheel: Path) -> None:
-    """A clean installation imports, and the doctor reports no problem with it."""
-    site.install(wheel)
-    done = site.python(
-        "import tensorrtserver\n"
-        "from tritonclient_shim.cli._installation import errors; print(list(errors()))"
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
-
-
-def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
-    """A checkout before NVIDIA's wheel in another folder imports; neither has both."""
-    for name in NVIDIA:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(NVIDIA[name])
-    assert "tensorrtserver-1.11.0.dist-info" in installation.nvidia_files(str(tmp_path))
-    code = (
-        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(tmp_path)!r}]\n"
-        "import tensorrtserver; print(tensorrtserver.__path__[0])"
-    )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == (str(ROOT / "tensorrtserver"), "")
+def test_ours_alone_imports_and_has_no_error(tmp_path: Path, wheel: Path) -> None:
+    """A clean installation imports, and the doctor finds no problem with it."""
+    environment = Environment(tmp_path / "environment")
+    environment.install("--no-index", str(wheel))
+    code = "import tensorrtserver; from tritonclient_shim.cli._installation import errors"
+    assert environment.succeed(environment.python, "-c", f"{code}; print([*errors()])") == "[]\n"
 
 
 @pytest.mark.parametrize(
