@@ -12,5 +12,5 @@ from testbed.progress import MissingPrerequisite
 __all__ = ["KINDS", "KServeServer", "MLServer", "MissingPrerequisite", "ServerFailed"]
 __all__ += ["TritonServer"]
 
-#: The kinds of servers. Each has ``prepare``, which installs it, and ``start``.
+#: The kinds of servers. Each has ``start``, which installs it if it is missing.
 KINDS: dict[str, Any] = {"triton": TritonServer, "mlserver": MLServer, "kserve": KServeServer}

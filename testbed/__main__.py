@@ -7,9 +7,19 @@ import contextlib
 import signal
 import sys
 import time
+from functools import partial
+from typing import Callable
 
-from testbed import KINDS, MissingPrerequisite, ServerFailed
+from testbed import KINDS, MissingPrerequisite, ServerFailed, environment
+from testbed.open_environment import KSERVE, MLSERVER, prepare
 from testbed.process import RunningServer
+
+#: The functions that install a kind of server.
+PREPARE: dict[str, Callable[[], object]] = {
+    "triton": environment.prepare,
+    "mlserver": partial(prepare, MLSERVER),
+    "kserve": partial(prepare, KSERVE),
+}
 
 
 def main() -> int:
@@ -20,12 +30,11 @@ def main() -> int:
     )
     parser.add_argument("--server", choices=tuple(KINDS), default="triton")
     options = parser.parse_args()
-    kind = KINDS[options.server]
     try:
         if options.prepare:
-            kind.prepare()
+            PREPARE[options.server]()
         else:
-            _serve(kind.start())
+            _serve(KINDS[options.server].start())
     except KeyboardInterrupt:
         print("testbed: interrupted before the server was ready", file=sys.stderr)
         return 130

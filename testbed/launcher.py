@@ -16,11 +16,6 @@ _STARTED = ("Started GRPCInferenceService at", "Started HTTPService at")
 class TritonServer(RunningServer):
     """A running ``tritonserver``; use ``start``."""
 
-    @staticmethod
-    def prepare() -> None:
-        """Install the server, if missing."""
-        environment.prepare()
-
     @classmethod
     def start(
         cls,

@@ -11,11 +11,6 @@ from testbed.process import Launch, RunningServer, free_ports
 class MLServer(RunningServer):
     """A running MLServer; use ``start``."""
 
-    @staticmethod
-    def prepare() -> None:
-        """Install MLServer and train its models, if missing."""
-        prepare(MLSERVER)
-
     @classmethod
     def start(cls) -> MLServer:
         """Serve the models of the table and the trained models. Wait until they are ready.
@@ -32,11 +27,6 @@ class MLServer(RunningServer):
 
 class KServeServer(RunningServer):
     """A running KServe model server; use ``start``."""
-
-    @staticmethod
-    def prepare() -> None:
-        """Install KServe's model server, if missing."""
-        prepare(KSERVE)
 
     @classmethod
     def start(cls) -> KServeServer:

@@ -24,7 +24,6 @@ from typing import Callable, Mapping, NamedTuple, Sequence, TypeVar
 ATTEMPTS = 5  # for example, another process can take a free port before the server binds it
 START_TIMEOUT = 180.0  # seconds
 FOLDER = "TESTBED_FOLDER"  # the variable of a server's processes that names its folder
-GRACE = 10.0  # seconds that a stopped server has; it should exit within 2
 # The program that becomes the server. PR_SET_PDEATHSIG ends the server with its parent.
 _DIES_WITH_PARENT = (
     "import ctypes, os, signal, sys\n"
@@ -65,7 +64,7 @@ class RunningServer:
 
     ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``, ``pid`` is the server's.
     ``launch(folder, http_port, grpc_port)`` returns a Launch. The folder is removed when the
-    server is stopped or killed, and objects in /dev/shm with the folder's name too. ``ports`` are
+    server is killed, and objects in /dev/shm with the folder's name too. ``ports`` are
     the ports for HTTP and gRPC, by default free ports.
     """
 
@@ -143,14 +142,6 @@ class RunningServer:
             int(address.rpartition(":")[2]) for address in (self.http, self.grpc)
         )
         self._start((http_port, grpc_port))
-
-    def stop(self) -> None:
-        """Let the server exit and remove all its files. Do nothing if it has ended."""
-        if os.getpid() == self._owner and self.running:
-            self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
-        self.kill()
 
     def kill(self) -> None:
         """End the server at once, as a crash would, and remove all its files."""

@@ -24,7 +24,7 @@ class FailedServer(RunningServer):
 
 
 def start_failed_server() -> FailedServer:
-    """Return a server that answers and failed to start; the caller stops it."""
+    """Return a server that answers and failed to start; the caller ends it."""
     prepared = environment.prepare()
 
     def launch(folder: str, http_port: int, grpc_port: int) -> Launch:

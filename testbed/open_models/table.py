@@ -92,14 +92,9 @@ def slow(arrays: Arrays) -> Arrays:
     return renamed(arrays)
 
 
-def first_version(arrays: Arrays) -> Arrays:
-    """Return the number of the version that answers, one for each value."""
-    return {"OUTPUT0": np.full_like(arrays["INPUT0"], 2)}
-
-
-def second_version(arrays: Arrays) -> Arrays:
-    """Return the number of the version that answers, one for each value."""
-    return {"OUTPUT0": np.full_like(arrays["INPUT0"], 3)}
+def version(number: int) -> Function:
+    """Return the function of a version: its number, once for each value."""
+    return lambda arrays: {"OUTPUT0": np.full_like(arrays["INPUT0"], number)}
 
 
 _TYPICAL = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
@@ -129,9 +124,7 @@ MODELS = {
         [("probabilities", "FP32", (-1, 1000))],
     ),
     "multi_version": Model(
-        second_version,
-        *_pair("FP32", (-1, 1)),
-        versions={"2": first_version, "3": second_version},
+        version(3), *_pair("FP32", (-1, 1)), versions={"2": version(2), "3": version(3)}
     ),
     "failing": Model(failing, *_pair("FP32", (-1, 1))),
     "slow": Model(slow, *_pair("FP32", (-1, 1))),

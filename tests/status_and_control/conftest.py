@@ -12,6 +12,5 @@ from tests.odd_servers import FailedServer, start_failed_server
 @pytest.fixture(scope="session")
 def failed_server() -> Iterator[FailedServer]:
     """Yield a server that failed to start but still answers."""
-    server = start_failed_server()
-    yield server
-    server.stop()
+    with start_failed_server() as server:
+        yield server
