@@ -70,14 +70,17 @@ def test_server_and_models(
     [
         ("127.0.0.1:1", "http", "Couldn't connect to server"),
         ("127.0.0.1:1", "grpc", "Connect Failed"),
+        ("http://user:s3cret@127.0.0.1:1", "http", "Couldn't connect to server"),
     ],
 )
 def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a listener the doctor first prints the script's error, and what to check."""
+    """Without a listener the doctor prints the script's error first, and never a password."""
     assert main(["doctor", "--url", url, "--protocol", kind]) == 1
     text = capsys.readouterr().out
     name = "gRPC" if kind == "grpc" else "HTTP"
-    assert f"WRONG  {url} over {name}: " in text and says in text
+    shown = url.replace("user:s3cret@", "")
+    assert f"WRONG  {shown} over {name}: " in text and says in text
+    assert "s3cret" not in text
     assert "Check that the server runs, its address and its port" in text.partition("\nInst")[0]
 
 

@@ -12,11 +12,6 @@ import pytest
 
 from tests.cli.cli_scripts import ROOT
 from tritonclient_shim.cli import guide, main
-from tritonclient_shim.notice.warn import headline_of, notice_of
-from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.settings import REPORT_ENDINGS
-from tritonclient_shim.usage import report
-from tritonclient_shim.usage.rows import UsageRow
 
 SOURCES = Path(__file__).resolve().parents[2]
 GUIDE = (SOURCES / "migration_guide.md").read_text("utf-8")
@@ -79,36 +74,6 @@ def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["guide", "qqqq"]) == 1
     assert "tritonclient-shim guide --list" in capsys.readouterr().err
     assert "inference " in printed(capsys, "guide", "--list")
-
-
-def texts(capsys: pytest.CaptureFixture[str], folder: Path) -> Iterator[str]:
-    """Yield the texts of notices, reports, scan and explain about every id."""
-    yield from (str(headline_of(id)) + str(notice_of(id)) for id in ENTRIES)
-    everything = [UsageRow(entry, "s.py", 1) for entry in ENTRIES.values()]
-    yield from (report.render(everything, f"x{ending}") for ending in REPORT_ENDINGS)
-    (folder / "s.py").write_text("from tensorrtserver.api import *\n")
-    assert main(["scan", str(folder)]) == 1
-    yield capsys.readouterr().out
-    yield printed(capsys, "explain", *ENTRIES)
-
-
-def test_pointers_need_the_package_alone(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Each text points to sections and ids by commands that print them, and to no other file."""
-    anchors = set(guide.sections())
-    for text in texts(capsys, tmp_path):
-        pointed = re.findall(r"tritonclient-shim guide ([a-z0-9-]+)", text)
-        assert pointed and set(pointed) <= anchors
-        assert set(re.findall(r"tritonclient-shim explain (\w+)", text)) <= set(ENTRIES)
-        assert not re.findall(r"\w+\.md#|docs/|README|\]\([^#]", text)
-
-
-def test_what_is_shipped_is_the_repositorys(capsys: pytest.CaptureFixture[str]) -> None:
-    """The pages in the package equal the pages of the repository."""
-    assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE
-    settings = (SOURCES / "docs" / "settings.md").read_text("utf-8")
-    assert printed(capsys, "guide", "settings") == guide.shown(settings)
 
 
 def messages() -> Iterator[str]:

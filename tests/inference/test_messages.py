@@ -10,14 +10,6 @@ SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
 NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"
 
 
-def test_correlation_id() -> None:
-    """v1's text mentions only a non-zero correlation ID (docs/v1-behaviour.md §E.8)."""
-    message = "inference request to model 'm' must specify a non-zero or non-empty correlation ID"
-    expected = "inference request to model 'm' must specify a non-zero correlation ID"
-    assert v1_text(message) == expected
-    assert v1_text(f"in ensemble 'e', {message}") == f"in ensemble 'e', {expected}"
-
-
 @pytest.mark.parametrize(
     ("expected", "got", "batching", "sentence"),
     [
@@ -44,16 +36,3 @@ def test_load_failed() -> None:
         "version 12 is at UNAVAILABLE state: unloaded;\n"
     )
     assert v1_text(message) == "failed to load 'm', versions that are not available: 1,12"
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "invalid model version specified '-5' , must be a positive number",
-        "failed to get model version from specified version string '-5' (details: stol), …",
-    ],
-)
-def test_version(message: str) -> None:
-    """A negative version is an unknown version (docs/v1-behaviour.md §E.8)."""
-    expected = "Request for unknown model: 'm' version -5 is not found"
-    assert v1_text(message, RequestContext("m", "-5")) == expected

@@ -153,20 +153,3 @@ def test_body_is_cut_into_inputs() -> None:
     result.input[0].shared_memory.name = "r"
     shared, only = v1_messages.to_request_of_body(model, -1, result, [body[12:]]).inputs
     assert (shared.chunks, bytes(*only.chunks)) == ((), body[12:])
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (11, "unexpected size for input 'A', expecting 1 bytes for model 'm'"),
-        (20, "unexpected size for input 'S', expecting 2 bytes for model 'm'"),
-        (23, "unexpected additional input data for model 'm'"),
-    ],
-)
-def test_body_of_a_wrong_size(size: int, text: str) -> None:
-    """A body that is too short is refused with what is missing, a body too long is refused."""
-    # docs/v1-behaviour.md §3.4
-    with pytest.raises(ServerError) as caught:
-        model, result = two_inputs()
-        v1_messages.to_request_of_body(model, -1, result, [bytes(size)])
-    assert caught.value.message == text

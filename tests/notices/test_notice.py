@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deprecation import DeprecatedWarning
 
-import tensorrtserver
+from tests.cli.cli_scripts import python
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
 
-ROOT = Path(str(tensorrtserver.__file__)).parents[1]
 CATEGORY = ": TensorRTServerDeprecationWarning: "
 
 
@@ -32,17 +29,7 @@ print("done")
 def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
     """Run ``script.py`` in an interpreter without our environment variables."""
     (folder / "script.py").write_text(text)
-    dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(
-        [sys.executable, *options, "script.py"],
-        cwd=str(folder),
-        env={**kept, "PYTHONPATH": os.pathsep.join(paths), **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return python(folder, *options, "script.py", **variables)
 
 
 def noticed(stderr: str) -> list[tuple[str, str]]:
@@ -212,21 +199,6 @@ def test_place_is_the_users(tmp_path: Path, name: str) -> None:
     assert [place for place, _ in noticed(done.stderr)] == [f"script.py:{line}" for line in lines]
 
 
-def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
-    """If no frame is the user's, the notice has the thread's own line."""
-    text = (
-        "from tensorrtserver.api import *\n"
-        "context = ServerHealthContext('localhost:1', 0)\n"
-        "one = threading.Thread(target=context.get_last_request_id)\n"
-        "one.start()\none.join()\n"
-    )
-    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert [place.partition(":")[0] for place, _ in noticed(done.stderr)] == [
-        "script.py",
-        "threading.py",
-    ]
-
-
 def test_error_names_the_use(tmp_path: Path) -> None:
     """In mode ``error`` each use raises its own notice, not only the first."""
     text = (
@@ -251,41 +223,6 @@ def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
     assert silent.stderr == ""
     loud = run(tmp_path, text, "-W", "always::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
     assert len(noticed(loud.stderr)) == {"headline": 1, "all": 3}[mode]
-
-
-def test_no_filter_at_all(tmp_path: Path) -> None:
-    """If the program has removed every filter, Python shows all notices at their own places."""
-    text = (
-        "import warnings\n"
-        "from tensorrtserver.api import *\n"
-        "warnings.resetwarnings()\n"
-        "ProtocolType.from_str('http')\n"
-    )
-    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert (done.returncode, noticed(done.stderr)) == (0, [("script.py:4", "TS011")])
-
-
-def test_threads_that_begin_together_give_one_headline(tmp_path: Path) -> None:
-    """Two first uses at the same moment give one headline."""
-    text = (
-        "import threading\n"
-        "import tritonclient_shim.notice.watch as watch\n"
-        "from tensorrtserver.api import ProtocolType\n"
-        "class Gate:\n"
-        "    together, lock = threading.Barrier(2, timeout=20), threading.Lock()\n"
-        "    def __enter__(self):\n"
-        "        self.together.wait()  # both have seen that nothing was said yet\n"
-        "        self.lock.acquire()\n"
-        "    def __exit__(self, *_):\n"
-        "        self.lock.release()\n"
-        "watch._lock = Gate()\n"
-        "use = lambda: ProtocolType.from_str('http')\n"
-        "threads = [threading.Thread(target=use) for _ in range(2)]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
-    )
-    done = run(tmp_path, text, "-W", "always::DeprecationWarning")
-    assert done.stderr.count(CATEGORY) == 1, done.stderr
 
 
 @pytest.mark.parametrize(

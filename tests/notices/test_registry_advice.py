@@ -109,18 +109,6 @@ def test_every_name_of_the_advice_exists(entry: RegistryEntry, protocol: str) ->
         assert not [name for name in rpcs.split(", ") if not hasattr(stub, name)], advice
 
 
-def test_names_are_looked_up() -> None:
-    """The look-up finds existing names, on the protocol that has them, and nothing else."""
-    grpc_, http = MODULES.values()
-    assert list(names("client.a_b(c), and Xyz of 'x_y'; then run()")) == ["client.a_b", "run"]
-    assert exists("client.start_stream", grpc_) and not exists("client.start_stream", http)
-    assert exists("tritonclient.utils.serialize_byte_tensor", http)
-    assert exists("class_count", grpc_) and exists("ModelInfer", grpc_)
-    assert not exists("ModelInfer", http) and not exists("client.gone", grpc_)
-    assert not exists("tritonclient.utils.gone", grpc_)
-    assert not exists("tritonclient.utils.cuda_shared_memory.gone", grpc_)
-
-
 @pytest.mark.parametrize("id", [f"TS{number:03}" for number in range(73, 81)])
 def test_an_rpc_has_a_successor_of_its_own_over_http(id: str) -> None:
     """Over HTTP each rpc of v1's stub has a method of the client, or none at all."""

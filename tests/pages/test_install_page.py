@@ -16,43 +16,28 @@ pytestmark = pytest.mark.release  # an environment for each test
 PAGE = sections("docs/install.md")
 
 
-def installed(where: Environment, wheel: Path) -> None:
+def ours(where: Environment, wheel: Path) -> None:
     where.install("--no-index", str(wheel))
 
 
-def with_nvidias(where: Environment, _wheel: Path) -> None:
+def nvidias(where: Environment, _wheel: Path) -> None:
     where.install("--no-index", str(distributions.nvidias()))
 
 
-def ours_over_nvidias(where: Environment, wheel: Path) -> None:
-    with_nvidias(where, wheel)
-    installed(where, wheel)
-
-
-def nvidias_over_ours(where: Environment, wheel: Path) -> None:
-    installed(where, wheel)
-    with_nvidias(where, wheel)
-
-
-def nvidias_removed(where: Environment, wheel: Path) -> None:
-    nvidias_over_ours(where, wheel)
+def nvidias_removed(where: Environment, _wheel: Path) -> None:
     where.pip("uninstall", "--quiet", "-y", "tensorrtserver")
 
 
-def nothing(_where: Environment, _wheel: Path) -> None:
-    pass
-
-
-#: The function that prepares the environment for the commands of a section.
-BEFORE: dict[str, Callable[[Environment, Path], None]] = {
-    "From an index": nothing,
-    "From a wheel": nothing,
-    "From a checkout": nothing,
-    "A smaller installation": nothing,
-    "Is it in order?": installed,
-    "NVIDIA's first, ours over it": ours_over_nvidias,
-    "Ours first, NVIDIA's over it": nvidias_over_ours,
-    "NVIDIA's was removed afterwards": nvidias_removed,
+#: The steps that prepare the environment for the commands of a section.
+BEFORE: dict[str, tuple[Callable[[Environment, Path], None], ...]] = {
+    "From an index": (),
+    "From a wheel": (),
+    "From a checkout": (),
+    "A smaller installation": (),
+    "Is it in order?": (ours,),
+    "NVIDIA's first, ours over it": (nvidias, ours),
+    "Ours first, NVIDIA's over it": (ours, nvidias),
+    "NVIDIA's was removed afterwards": (ours, nvidias, nvidias_removed),
 }
 
 
@@ -74,7 +59,8 @@ def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None
     where = environment(tmp_path / "environment")
     if title == "From an index":
         where.variables.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent))
-    BEFORE[title](where, wheel)
+    for step in BEFORE[title]:
+        step(where, wheel)
     execute(PAGE[title], where, places(tmp_path))
     assert where.star_names().stdout == star_names_here()
     done = where.doctor()
@@ -91,9 +77,9 @@ def test_an_environment(tmp_path: Path) -> None:
 def test_removal(tmp_path: Path, wheel: Path) -> None:
     """The commands remove NVIDIA's package, and later ours completely."""
     where = environment(tmp_path / "environment")
-    with_nvidias(where, wheel)
+    nvidias(where, wheel)
     execute(PAGE["NVIDIA's package goes first"], where, {})
-    installed(where, wheel)
+    ours(where, wheel)
     execute(PAGE["Removing it"], where, {})
     assert "No module named 'tensorrtserver'" in where.star_names().stderr
     assert list(where.site.glob("tensorrtserver*")) == []

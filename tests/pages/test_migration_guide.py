@@ -41,16 +41,6 @@ COLUMNS = [
     for column in pair.blocks
     if column not in ("v1", "pytriton")
 ]
-#: The words of a block's fence, and the line above the block.
-LABELS = {
-    "v1": "**v1**",
-    "mixed": "**mixed**",
-    "grpc": "**tritonclient, gRPC**",
-    "http": "**tritonclient, HTTP**",
-    "pytriton": "**PyTriton**",
-    "grpc_aio": "**tritonclient, gRPC, asyncio**",
-    "http_aio": "**tritonclient, HTTP, asyncio**",
-}
 WITH_PYTRITON = [pair for pair in PAIRS if "pytriton" in pair.blocks]
 
 
@@ -168,16 +158,6 @@ def test_every_pair_has_both_protocols_but_for_reasons() -> None:
     grpcs_own = {"Streams 1", "Streams 2", *(f"Raw gRPC stub {number}" for number in range(1, 6))}
     assert without == {"Three rungs 1", "System shared memory 3", "asyncio 1", *grpcs_own}
     assert [pair.name for pair in SHOWN] == ["CUDA shared memory 1"]
-
-
-def test_every_block_has_its_label() -> None:
-    """Each block of code has its kind in bold above it, for readers who do not see its fence."""
-    text = GUIDE.read_text("utf-8")
-    above = re.findall(r"^(.*)\n```python ([\w ]+)$", text, re.MULTILINE)
-    assert len(above) > 100
-    for label, words in above:
-        (column,) = {*words.split()} - {"prelude", "shown"}
-        assert label == LABELS[column]
 
 
 def test_links_within_the_guide_lead_somewhere() -> None:

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from tritonclient_shim.core.daemon_executor import DaemonExecutor, within
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 
 PATIENCE = 30.0
 
@@ -112,14 +112,3 @@ def test_shutdown() -> None:
     thread = last.result(PATIENCE)
     thread.join(PATIENCE)
     assert not thread.is_alive()
-
-
-def test_within() -> None:
-    """A function's result or exception is returned; a function beyond its limit is abandoned."""
-    assert within(60, lambda: 5) == 5
-    with pytest.raises(ZeroDivisionError):
-        within(60, lambda: 1 / 0)
-    ended = threading.Event()
-    with pytest.raises(TimeoutError, match="it did not end within 0.05 seconds"):
-        within(0.05, lambda: ended.wait(60))
-    ended.set()

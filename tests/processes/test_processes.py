@@ -71,3 +71,26 @@ def test_grpc_in_a_forked_child(triton: Any) -> None:
     """gRPC works in a child, and then in the parent that forked before using it."""
     # docs/v1-behaviour.md §F.5
     assert run_program(FORK, triton.grpc) == (0, "", "")
+
+
+#: A process with a fork handler that, like gRPC's, closes an inherited socket in the child.
+HANDLER = """
+import os, socket, sys
+from tritonclient_shim.core import forks
+inherited = socket.socket()
+number = inherited.fileno()
+os.register_at_fork(after_in_child=inherited.close)
+forks.calls.guard_forks()
+child = os.fork()
+if child == 0:
+    with socket.socket() as own:
+        os._exit(int(own.fileno() == number) or 2 * int(inherited.fileno() != -1))
+assert os.waitpid(child, 0)[1] == 0
+assert inherited.fileno() == number
+"""
+
+
+def test_number_of_a_closed_socket() -> None:
+    """A child's new connection has another number than a socket closed by the fork."""
+    # docs/v2-mapping.md §10
+    assert run_program(HANDLER) == (0, "", "")

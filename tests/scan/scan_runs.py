@@ -9,10 +9,18 @@ from typing import Any, NamedTuple
 import pytest
 
 from tritonclient_shim.cli import main
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.rewrite.files import scan
 
 STAR = "from tensorrtserver.api import *\n"
 CONTEXT = STAR + "c = InferContext(u, p, m)\n"
 RUN = "c.run(i, o)\n"
+
+
+def uses_in(path: Path, text: str) -> list[str]:
+    """Return ``line:id`` of every use in a file with this text."""
+    path.write_text(text, "utf-8")
+    return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(path)))]
 
 
 class ScanRun(NamedTuple):

@@ -7,17 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scan.scan_runs import STAR, uses_in
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
-
-STAR = "from tensorrtserver.api import *\n"
-
-
-def uses_in(path: Path, text: str) -> list[str]:
-    """Return ``line:id`` of every use in a file with this text."""
-    path.write_text(text, "utf-8")
-    return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(path)))]
-
 
 ASSIGNED = {
     "annotated": "c: InferContext = InferContext(u, p, m)\nc.run(i, o)\n",
@@ -70,12 +61,6 @@ def test_star_import_from_the_folder_above(tmp_path: Path) -> None:
     assert "2:TS050" in uses_in(package / "inner" / "script.py", text)
     (package / "common.py").rename(package / "inner" / "common.py")  # now with a dot too many
     assert uses_in(package / "inner" / "script.py", text) == []
-
-
-def test_modules_that_import_each_other(tmp_path: Path) -> None:
-    """A circle of star imports is followed once."""
-    (tmp_path / "common.py").write_text("from script import *\n" + STAR)
-    assert "2:TS050" in uses_in(tmp_path / "script.py", "from common import *\nInferContext\n")
 
 
 def test_neighbour_that_cannot_be_read(tmp_path: Path) -> None:

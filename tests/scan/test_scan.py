@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.scan.scan_runs import STAR, uses_in
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
 
-STAR = "from tensorrtserver.api import *\n"
 RUN = "ctx.run({}, {})\n"
-
-
-def uses_in(folder: Path, text: str, name: str = "script.py") -> list[str]:
-    """Return ``line:id`` of every use in a file with this text."""
-    (folder / name).write_text(text, "utf-8")
-    return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(folder / name)))]
 
 
 CASES = {
@@ -95,7 +88,7 @@ CASES = {
 def test_found(tmp_path: Path, name: str) -> None:
     """The expected uses are reported, and nothing beyond the imports is invented."""
     text, expected = CASES[name]
-    result = uses_in(tmp_path, text)
+    result = uses_in(tmp_path / "script.py", text)
     assert set(expected) <= set(result)
     if expected == ["1:TS001"]:
         assert result == expected
@@ -136,46 +129,14 @@ CONTEXT = (
 @pytest.mark.parametrize(("call", "pattern"), ARGUMENTS.items())
 def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
     """Each usage pattern is reported at its line."""
-    assert f"5:{pattern}" in uses_in(tmp_path, CONTEXT + call + "\n")
+    assert f"5:{pattern}" in uses_in(tmp_path / "script.py", CONTEXT + call + "\n")
 
 
 @pytest.mark.parametrize("call", HARMLESS)
 def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults are not reported."""
-    patterns = {
-        item for item in uses_in(tmp_path, CONTEXT + call + "\n") if item.startswith("5:TS1")
-    }
-    assert patterns == set()
-
-
-def test_innocent_files(tmp_path: Path) -> None:
-    """A file without the old API is clean, whatever its methods are called."""
-    text = "import numpy as np\nctx.run(a, b)\nctx.async_run(a)\nnp.zeros(1)\nprint(range(3))\n"
-    assert uses_in(tmp_path, text) == []
-
-
-def test_star_import_through_neighbours(tmp_path: Path) -> None:
-    """A star import of a module that star-imports v1 is followed."""
-    (tmp_path / "common.py").write_text("from base import *\n")
-    (tmp_path / "base.py").write_text(STAR)
-    assert uses_in(tmp_path, "from common import *\nInferContext\n") == ["2:TS050"]
-
-
-def test_notebook(tmp_path: Path) -> None:
-    """Cells share their names, magics are skipped, and a place is cell and line."""
-    cells = [
-        {"cell_type": "markdown", "source": ["# from tensorrtserver.api import *"]},
-        {"cell_type": "code", "source": ["%matplotlib inline\n", STAR]},
-        {"cell_type": "code", "source": ["!ls\n", "c = InferContext(u, p, m)\n", "c.run(i, o)"]},
-        {"cell_type": "code", "source": ["%%bash\n", "if FLAGS.async"]},
-    ]
-    path = tmp_path / "book.ipynb"
-    path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
-    rows = scan(sources.read(str(path)))
-    assert [(row.cell, row.line, row.entry.id) for row in rows] == [
-        *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051")),
-    ]
-    assert rows[0].place.endswith("book.ipynb:cell 2:2:1")
+    uses = uses_in(tmp_path / "script.py", f"{CONTEXT}{call}\n")
+    assert [item for item in uses if item.startswith("5:TS1")] == []
 
 
 def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import gc
+import itertools
 import os
 import pickle
 import signal
+import subprocess
+import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
@@ -18,7 +22,7 @@ import pytest
 
 import tensorrtserver.cuda_shared_memory as cudashm
 import tensorrtserver.shared_memory as shm
-from tests.shared_memory.shm_regions import code_of, contents, fresh_keys, path_of, run_python
+from tests.own_interpreter import environment
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import Endpoint
@@ -27,12 +31,55 @@ from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 from tritonclient_shim.shm.system import MAPPING_THRESHOLD
 
+_numbers = itertools.count()
+
+
+def path_of(key: str) -> str:
+    """Return the path of a key's object on Linux."""
+    return "/dev/shm/" + key.lstrip("/")
+
+
+def contents(key: str) -> bytes:
+    """Return the bytes of a key's object, as any other process reads them."""
+    with open(path_of(key), "rb") as file:
+        return file.read()
+
 
 @pytest.fixture
-def key() -> Iterator[str]:
-    """Yield a key that no other test or process uses."""
-    with fresh_keys() as make:
-        yield make()
+def new_key() -> Iterator[Callable[[], str]]:
+    """Yield a function that makes unique keys. Remove their objects afterwards."""
+    keys: list[str] = []
+
+    def make() -> str:
+        keys.append(f"/shim_test_{os.getpid()}_{next(_numbers)}")
+        return keys[-1]
+
+    yield make
+    for path in map(path_of, keys):
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a fresh interpreter, all warnings shown but the deprecation notice."""
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", textwrap.dedent(code), *arguments],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def code_of(error: shm.SharedMemoryException) -> int:
+    """Return v1's error code."""
+    return int(error.args[0].value)
+
+
+@pytest.fixture
+def key(new_key: Callable[[], str]) -> str:
+    """Return a key that no other test or process uses."""
+    return new_key()
 
 
 @pytest.mark.smoke
@@ -129,13 +176,6 @@ def test_region_read_and_write_check_their_bounds(key: str) -> None:
             region.read(offset, count)
     with pytest.raises(RegionError, match="its size is 8 bytes"):
         region.write([b"nine", b"bytes"])
-
-
-@pytest.fixture
-def new_key() -> Iterator[Callable[[], str]]:
-    """Return a function that makes unique keys."""
-    with fresh_keys() as make:
-        yield make
 
 
 def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:

@@ -22,7 +22,6 @@ class FakeStream:
         self.sent: list[str] = []
         self.closed: list[bool] = []
         self.takes = True  # until it has ended; its end may be reported later
-        self.fails: BackendError | None = None
 
     def end(self, error: BackendError | None = LOST) -> None:
         """End the stream, and report it."""
@@ -30,8 +29,6 @@ class FakeStream:
         self._on_end(error)
 
     def send(self, call: InferCall) -> None:
-        if self.fails is not None:
-            raise self.fails
         if not self.takes:
             raise StreamEnded(LOST.message)
         self.sent.append(call.request_id)

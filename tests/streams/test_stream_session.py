@@ -38,16 +38,6 @@ def _add(got: list[Any], number: int, outcome: Any) -> None:
 # ------------------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("request_id", ["77", "1"], ids=["never asked for", "answered already"])
-def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id: str) -> None:
-    """A reply with an id that is not outstanding ends the stream."""
-    got = keep(stream, 1, 2)
-    fake.latest.on_reply("1", "answer 1")
-    with pytest.raises(TransportError, match=f"an answer for request id '{request_id}', which"):
-        fake.latest.on_reply(request_id, "whose?")
-    assert got == [(1, "answer 1")]
-
-
 def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
     """A reply without id belongs to the oldest request (docs/v2-mapping.md §4)."""
     got = keep(stream, 1, 2)
@@ -81,17 +71,6 @@ def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) ->
     fake.streams[0].end()
     fake.latest.on_reply("1", "answer")
     assert (got, fake.sent) == ([(1, "answer")], [[], ["1"]])
-
-
-def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
-    """A request that cannot be sent raises and gets no outcome; the stream stays."""
-    got: list[Any] = []
-    fake.latest.fails = TransportError("Request has byte size 3000000000 which exceed …")
-    with pytest.raises(TransportError, match="byte size"):
-        stream.send(call(1), got.append)
-    fake.latest.fails = None
-    keep(stream, 2)
-    assert (got, fake.sent) == ([], [["2"]])
 
 
 def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) -> None:

@@ -14,6 +14,7 @@ from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
 
 SUCCESS = request_status_pb2.SUCCESS
+FP32_4 = np.array([1, 2, 3, 4], np.float32)
 SECONDS = 30  # more than any test needs; a call that hangs fails
 
 
@@ -51,6 +52,12 @@ def simple_request(number: int = 0, batch: int = 1, model: str = "simple") -> An
     left = np.arange(16 * batch, dtype=np.int32) + np.int32(number)
     inputs = {"INPUT0": left, "INPUT1": np.ones(16 * batch, np.int32)}
     return infer_request(model, inputs, ("OUTPUT0", "OUTPUT1"), batch, number)
+
+
+def outputs_of(response: Any) -> list[Any]:
+    """Return the outputs of a response that must be a success."""
+    assert response.request_status.code == SUCCESS, response.request_status
+    return list(response.meta_data.output)
 
 
 def is_sum(response: Any, number: int, batch: int = 1) -> bool:

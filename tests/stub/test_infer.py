@@ -11,23 +11,16 @@ import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import grpc_service_pb2
 from tensorrtserver.api import request_status_pb2 as codes
 from tests.stub.stub_cases import (
+    FP32_4,
     SECONDS,
     SUCCESS,
     infer_request,
     is_sum,
+    outputs_of,
     simple_request,
 )
 
 pb: Any = grpc_service_pb2  # the modules that it imports are not in its stubs
-
-
-FP32_4 = np.array([1, 2, 3, 4], np.float32)
-
-
-def outputs_of(response: Any) -> list[Any]:
-    """Return the outputs of a response that must be a success."""
-    assert response.request_status.code == SUCCESS, response.request_status
-    return list(response.meta_data.output)
 
 
 def test_dims_may_have_the_batch(stub: Any) -> None:

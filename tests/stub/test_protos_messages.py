@@ -1,17 +1,16 @@
-"""How legacy programs use v1 messages: names, builders, text, JSON, copies, pickles."""
+"""How legacy programs use v1 messages: names, builders, copies, pickles."""
 
 from __future__ import annotations
 
 import copy
 import importlib
-import json
 import pickle
 import subprocess
 import sys
 from typing import Any, Iterator
 
 import pytest
-from google.protobuf import descriptor_pb2, json_format, message, reflection, text_format
+from google.protobuf import descriptor_pb2, message, reflection
 
 from tensorrtserver.api import (
     api_pb2,
@@ -123,34 +122,6 @@ def test_retired_profile_messages() -> None:
     assert "ProfileRequest" not in dir(grpc_service_pb2)
     with pytest.raises(AttributeError, match="ProfileStats"):
         grpc_service_pb2.ProfileStats  # noqa: B018
-
-
-def test_text_form() -> None:
-    """Scripts print messages, and build config.pbtxt files through str() and text_format."""
-    config = model_config_pb2.ModelConfig(
-        name="m",
-        max_batch_size=8,
-        input=[model_config_pb2.ModelInput(name="x", data_type="TYPE_FP32", dims=[3, -1])],
-    )
-    expected = (
-        'name: "m"\nmax_batch_size: 8\n'
-        'input {\n  name: "x"\n  data_type: TYPE_FP32\n  dims: 3\n  dims: -1\n}\n'
-    )
-    assert str(config) == text_format.MessageToString(config) == expected
-    assert text_format.Parse(expected, model_config_pb2.ModelConfig()) == config
-    one_line = text_format.MessageToString(sample_status(), as_one_line=True)
-    assert text_format.Parse(one_line, server_status_pb2.ServerStatus()) == sample_status()
-
-
-def test_json_form() -> None:
-    """JSON with the original field names (1.13+) and in camel case (1.11)."""
-    # docs/v1-behaviour.md §9.1
-    status = sample_status()
-    kept = json.loads(json_format.MessageToJson(status, preserving_proto_field_name=True))
-    assert kept["model_status"]["simple"]["version_status"]["3"]["ready_state"] == "MODEL_READY"
-    text = json_format.MessageToJson(status)
-    assert "uptimeNs" in json.loads(text)
-    assert json_format.Parse(text, server_status_pb2.ServerStatus()) == status
 
 
 def test_every_class_pickles_under_its_v1_module() -> None:

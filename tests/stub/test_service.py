@@ -18,14 +18,15 @@ from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway
 from tests.stub.service_calls import calls_of_stub, calls_over_http, stub_future, stub_stream
 from tests.stub.stub_cases import (
+    FP32_4,
     SUCCESS,
     classify_request,
     infer_request,
     is_sum,
+    outputs_of,
     simple_request,
 )
 
-FP32_4 = np.array([1, 2, 3, 4], np.float32)
 LOAD, UNLOAD = pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD
 WAYS: dict[str, Callable[[TritonServer, Gateway], Any]] = {
     "stub": lambda triton, gateway: calls_of_stub(triton.grpc),
@@ -62,12 +63,6 @@ def infer(request: pytest.FixtureRequest, triton: TritonServer, gateway: Gateway
         return lambda message: next(gateway.stream([message]))
     way = {"stub future": stub_future, "stub stream": stub_stream}[request.param]
     return way(triton.grpc)
-
-
-def outputs_of(response: Any) -> list[Any]:
-    """Return the outputs of a response that must be a success."""
-    assert response.request_status.code == SUCCESS, response.request_status
-    return list(response.meta_data.output)
 
 
 def outcome(response: Any) -> tuple[Any, str]:
