@@ -81,7 +81,7 @@ def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture
     shown = url.replace("user:s3cret@", "")
     assert f"WRONG  {shown} over {name}: " in text and says in text
     assert "s3cret" not in text
-    assert "Check that the server runs, its address and its port" in text.partition("\nInst")[0]
+    assert "Check that the server runs, its address and its port" in text.partition("\nVersions")[0]
 
 
 @pytest.mark.parametrize("option", ["http", "grpc"])
@@ -94,7 +94,7 @@ def test_swapped_ports(
     lines = capsys.readouterr().out.splitlines()
     actual, wanted = ("gRPC", "HTTP") if option == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
-    (line,) = (line for line in lines[: lines.index("Installation")] if url in line)
+    (line,) = (line for line in lines[: lines.index("Versions")] if url in line)
     assert line.startswith(
         f"  WRONG  {url} is a server's {actual} port, and was to be asked over {wanted}: "
     )
