@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import traceback
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import tritonclient.utils
 
 from tensorrtserver.api import InferContext, InferenceServerException
-from tests.infer_cases import ONE, client_error, fp32, server_error
+from tests.infer_cases import ONE, add_sub, client_error, fp32, server_error
 from tests.odd_servers import foreign_server
 from tritonclient_shim.core.errors import cause_of
 
@@ -48,6 +49,21 @@ def test_exception_class(connect: Any) -> None:
     assert last_line.startswith("tensorrtserver.api.InferenceServerException: [triton ")
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error)
+
+
+class Handle(ctypes.c_void_p):
+    """A pointer of another class than v1's handles."""
+
+
+def test_arguments_of_another_kind(connect: Any) -> None:
+    """A format that is none, and a handle of another class, are refused with v1's texts."""
+    # docs/v1-behaviour.md §3.8, §7.4
+    context, inputs = connect("simple"), add_sub()
+    with client_error("unrecognized output format"):
+        context.run(inputs, {"OUTPUT0": (3, 1)})
+    with pytest.raises(InferenceServerException) as caught:
+        context.run({**inputs, "INPUT0": Handle()}, ONE)
+    assert caught.value.message().startswith("input 'INPUT0' values must be specified as a list")
 
 
 CONFIG = (
