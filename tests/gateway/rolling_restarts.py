@@ -81,11 +81,14 @@ def over_http(*addresses: str) -> Ask:
 
 
 def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
-    """Connect to the first address that accepts connections. Wait some time for it."""
+    """Connect to the first address that accepts connections. Wait some time for it.
+
+    A gateway that closes its listener resets a client that is connecting. It has read nothing.
+    """
     end = time.monotonic() + 20
     for address in itertools.cycle(addresses):
         connection = HTTPConnection(address, timeout=60)
-        with suppress(ConnectionRefusedError):
+        with suppress(ConnectionRefusedError, ConnectionResetError):
             connection.connect()
             return connection
         if time.monotonic() > end:
