@@ -142,6 +142,25 @@ def test_cancel_ends_at_once(triton: TritonServer) -> None:
     assert log.replies.empty()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_exit_on_the_reader_ends_the_stream(triton: TritonServer) -> None:
+    """What ends the reader's thread, as sys.exit() in a callback, is reported once."""
+    ends: Queue[Any] = Queue()
+    replies: Queue[str] = Queue()
+
+    def on_reply(request_id: str, _: Any) -> None:
+        replies.put(request_id)
+        raise SystemExit
+
+    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(on_reply, ends.put)
+    stream.send(call("1"))
+    assert replies.get(timeout=20) == "1"
+    assert ends.get(timeout=20).message == "Stream has been closed."
+    with pytest.raises(StreamEnded, match=CLOSED):
+        stream.send(call("2"))
+    assert ends.empty()
+
+
 def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
     """If the server dies, pending requests are reported, and send raises the reason from then on.
 

@@ -229,10 +229,12 @@ def test_http_configuration(content: Any, http_server: HttpAnswers, opened: Any)
     ("kind", "content", "ask"),
     [
         ("index", [{"name": ["m"]}], ModelRepositoryContext),
+        ("statistics", {"model_stats": [1]}, None),
         ("metadata", {"name": 5}, ServerStatusContext),
         ("statistics", {"model_stats": [{"name": "m", "inference_count": -1}]}, None),
         ("statistics", {"model_stats": [{"name": "m", "inference_stats": [1]}]}, None),
         ("system", [{"name": "r", "key": "/r", "byte_size": "8 MB"}], SharedMemoryControlContext),
+        ("system", [{"name": "r", "key": "/r", "offset": -1}], SharedMemoryControlContext),
         ("cuda", [{"name": "c", "byte_size": 8, "device_id": 2**63}], SharedMemoryControlContext),
     ],
 )

@@ -134,6 +134,15 @@ def test_empty_view() -> None:
     assert (array.shape, array.dtype) == ((0, 4), np.int32)
 
 
+def test_too_few_strings() -> None:
+    """A reply with fewer strings than its shape holds is a client error, no ValueError."""
+    # docs/v1-behaviour.md §4.1
+    options = request.Options((request.RequestedOutput("T", V1Output("T")),), 1)
+    reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (2,), 5, b"\1\0\0\0a"),))
+    with pytest.raises(UnreadableReply, match=r"cannot reshape array of size 1 into shape"):
+        result.results_of(options, reply)
+
+
 def test_received_bytes_are_not_shared() -> None:
     """Results are private arrays: a view on a message is copied, also an unaligned view."""
     # docs/v1-behaviour.md §4.1
