@@ -39,6 +39,7 @@ def stream_of(answer: bytes) -> Any:
         (b"HTTP/1.1 204 No Content\r\n\r\n", b"", True),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"Content-Length: 1\r\n\r\na", b"a", True),
         (b"HTTP/1.1 200\nContent-Length: 1\n\na", b"a", True),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", b"", False),
         (HEAD + b"Content-Length: %d\r\n\r\n" % SMALL + b"x" * SMALL, b"x" * SMALL, True),
     ],
 )

@@ -201,7 +201,7 @@ class GrpcConnection:
     def users_client(self) -> Any:
         """Return a client for a user, on this connection, which it keeps open.
 
-        Its stream, its plugin and its end are its own.
+        Its stream and its end are its own.
         """
         connector = self._connector
         kind = with_both_errors(InferenceServerClient)

@@ -46,7 +46,7 @@ def options_of(settings: Settings) -> tuple[Option, ...]:
         wanted["grpc.initial_reconnect_backoff_ms"] = milliseconds
     if settings.keepalive_time is not None:
         wanted["grpc.keepalive_time_ms"] = round(settings.keepalive_time * 1000)
-        milliseconds = round((settings.keepalive_timeout or 20.0) * 1000)
+        milliseconds = round(settings.keepalive_timeout * 1000)
         wanted["grpc.keepalive_timeout_ms"] = milliseconds
         wanted["grpc.http2.ping_timeout_ms"] = milliseconds  # newer grpcio uses it, else a minute
     wanted.update(settings.grpc_channel_arguments)

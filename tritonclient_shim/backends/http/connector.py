@@ -71,9 +71,7 @@ class HttpConnector(NamedTuple):
         try:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.settings.keepalive_time is not None:
-                _keep_alive(
-                    peer, self.settings.keepalive_time, self.settings.keepalive_timeout or 20.0
-                )
+                _keep_alive(peer, self.settings.keepalive_time, self.settings.keepalive_timeout)
             if context is not None:
                 if self.proxy is not None:
                     _open_tunnel(peer, location, self.proxy)

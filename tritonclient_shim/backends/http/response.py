@@ -25,7 +25,7 @@ from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.core.reading import remembered
 
 _PROTOCOL = b"HTTP/"
-#: A head that announces another one. 101 is an answer.
+#: A head that announces another one. 101 is an answer, after which another protocol begins.
 _INTERIM = re.compile(rb"HTTP/1\.[0-9] 1(?!01)")
 _MAX_INTERIM = 100
 #: What readers of header lines take in different ways.
@@ -123,7 +123,8 @@ def _head(content: bytes) -> Head:
         raise WeirdReply(f"these are no clear headers: {content[:300]!r}")
     headers = {name.lower(): value.strip() for name, value in response.headers.items()}
     # a length beside chunks: somebody on the way may have believed the other one
-    kept_open = not (response.will_close or response.chunked and lengths)
+    is_unsafe = response.status == 101 or response.chunked and lengths
+    kept_open = not (response.will_close or is_unsafe)
     return Head(response.status, headers, kept_open, response.length, bool(response.chunked))
 
 
