@@ -11,8 +11,7 @@ from tests.certificates import Authority
 from tritonclient_shim.backends.grpc import backend
 from tritonclient_shim.backends.http import connector
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.settings import DEFAULTS, Settings
-from tritonclient_shim.settings.fields import FIELDS, SECURE
+from tritonclient_shim.settings import DEFAULTS, FIELDS, SECURE, Settings
 from tritonclient_shim.settings.models import DeclaredModel
 
 CONNECTOR_FOR: Mapping[str, Callable[[Endpoint, Settings], Any]] = {

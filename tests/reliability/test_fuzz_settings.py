@@ -17,7 +17,7 @@ from tests.reliability import odd_values as odd
 from tests.reliability.fuzzing import fuzzed
 from tests.reliability.identified_calls import within
 from tritonclient_shim import settings
-from tritonclient_shim.settings.fields import FIELDS, variable
+from tritonclient_shim.settings import FIELDS, variable
 
 PATIENCE = 60.0
 RAW = InferContext.ResultFormat.RAW

@@ -11,8 +11,15 @@ import pytest
 
 import tritonclient_shim
 from tritonclient_shim import settings
-from tritonclient_shim.settings import DEFAULTS, Settings, SettingsError, configure, current
-from tritonclient_shim.settings.fields import FIELDS, variable
+from tritonclient_shim.settings import (
+    DEFAULTS,
+    FIELDS,
+    Settings,
+    SettingsError,
+    configure,
+    current,
+    variable,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,6 +73,7 @@ GOOD = [
     ("connect_timeout", "0.25", 0.25),
     ("network_timeout", 60, 60.0),
     ("keepalive_time", "off", None),
+    ("keepalive_timeout", "none", 20.0),
     ("http_headers", "Authorization: Bearer a:b", (("Authorization", "Bearer a:b"),)),
     ("http_headers", "B: 2\nA: 1", (("A", "1"), ("B", "2"))),
     ("http_headers", '{"A": "1"}', (("A", "1"),)),

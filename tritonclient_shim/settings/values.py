@@ -15,6 +15,8 @@ from tritonclient_shim.core.addresses import without_scheme
 
 Reader = Callable[[Any], Any]
 
+#: Seconds for the reply to a probe of a connection, unless a setting says otherwise.
+PROBE_WAIT = 20.0
 _NONE = frozenset({"", "none", "off"})
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
@@ -38,6 +40,11 @@ def seconds(value: Any) -> float | None:
     if not 0.001 <= limit <= 2_000_000:  # what a C int of milliseconds holds
         raise ValueError("a number of seconds from 0.001 to 2000000, or none")
     return limit
+
+
+def probe_wait(value: Any) -> float:
+    """Number, or its text → seconds; ``none`` → the default, because no probe waits for ever."""
+    return seconds(value) or PROBE_WAIT
 
 
 def number(value: Any) -> float:
