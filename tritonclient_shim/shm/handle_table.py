@@ -5,9 +5,9 @@ A handle's value is no address: it comes from a counter that starts at a random 
 user address space. So no value is used twice, and none equals a real pointer or a handle of another
 process. A value that is not in the table is refused; none is ever dereferenced.
 
-v1 never freed a handle. Here an entry is removed once the region has been destroyed *and* the
-handle object that ``create`` returned no longer exists; until then copies made with
-``c_void_p(handle.value)`` work as well. A region that is not destroyed keeps its entry.
+v1 never freed a handle. Here a region lives until it has been destroyed *and* the handle object
+that ``create`` returned no longer exists; until then copies made with ``c_void_p(handle.value)``
+work as well.
 """
 
 from __future__ import annotations
@@ -15,35 +15,25 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import weakref
-from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from tritonclient_shim.shm.region import Region, RegionError
 
 _EXPECTED = "expected the c_void_p that create_shared_memory_region returned in this process"
 
-
-@dataclass
-class _HandleEntry:
-    """A region, and the handle object that was made for it."""
-
-    region: Region
-    handle: weakref.ReferenceType[ctypes.c_void_p] | None = None
-    destroyed: bool = False
-
-
-_entries: dict[int, _HandleEntry] = {}
+#: Handle's value → region. Handles keep their regions.
+_regions: WeakValueDictionary[int, Region] = WeakValueDictionary()
+#: Those that have not been destroyed, which need no handle object.
+_undestroyed: dict[int, Region] = {}
 # 2**62 is beyond the user addresses of every 64-bit system; 64 apart, they look like pointers.
 _values = itertools.count(2**62 + int.from_bytes(os.urandom(5), "little") * 2**16, 64)
 
 
 def add(region: Region) -> ctypes.c_void_p:
     """Enter a region → the new handle that stands for it."""
-    value = next(_values)
-    handle = ctypes.c_void_p(value)
-    entry = _HandleEntry(region)
-    _entries[value] = entry
-    entry.handle = weakref.ref(handle, lambda _: _forget_if_destroyed(value))
+    handle = ctypes.c_void_p(next(_values))
+    handle.region = region  # type: ignore[attr-defined]
+    _regions[_value(handle)] = _undestroyed[_value(handle)] = region
     return handle
 
 
@@ -53,7 +43,16 @@ def lookup(handle: object, kind: str | None = None) -> Region:
     RegionError for None, a null pointer, an unknown pointer or any other object and, when
     ``kind`` is given, for a handle of the other kind of memory.
     """
-    region = _entry(handle).region
+    value = _value(handle)
+    if not value:
+        shown = "None" if handle is None else "a null pointer"
+        raise RegionError(f"the shared memory handle is {shown}: {_EXPECTED}")
+    region = _regions.get(value)
+    if region is None:
+        raise RegionError(
+            f"the shared memory handle {value:#x} is unknown: {_EXPECTED}, and not one whose "
+            f"region was destroyed and given up before"
+        )
     if kind is not None and region.kind != kind:
         raise RegionError(
             f"the handle is of {region.kind} shared memory region '{region.name}', but a "
@@ -63,26 +62,9 @@ def lookup(handle: object, kind: str | None = None) -> Region:
 
 
 def destroy(handle: object, kind: str) -> None:
-    """Destroy the handle's region; the entry goes with the handle. RegionError if refused."""
+    """Destroy the handle's region, which lives on with its handle. RegionError if refused."""
     lookup(handle, kind).destroy()
-    entry = _entry(handle)
-    entry.destroyed = True
-    if entry.handle is None or entry.handle() is None:
-        _entries.pop(_value(handle), None)
-
-
-def _entry(handle: object) -> _HandleEntry:
-    value = _value(handle)
-    if not value:
-        shown = "None" if handle is None else "a null pointer"
-        raise RegionError(f"the shared memory handle is {shown}: {_EXPECTED}")
-    try:
-        return _entries[value]
-    except KeyError:
-        raise RegionError(
-            f"the shared memory handle {value:#x} is unknown: {_EXPECTED}, and not one whose "
-            f"region was destroyed and given up before"
-        ) from None
+    _undestroyed.pop(_value(handle), None)
 
 
 def _value(handle: object) -> int:
@@ -91,10 +73,3 @@ def _value(handle: object) -> int:
     if handle is None or isinstance(handle, int):
         return handle or 0
     raise RegionError(f"a {type(handle).__name__} is no shared memory handle: {_EXPECTED}")
-
-
-def _forget_if_destroyed(value: int) -> None:
-    # The garbage collector calls this in any thread: single dict operations, and no lock.
-    entry = _entries.get(value)
-    if entry is not None and entry.destroyed:
-        _entries.pop(value, None)
