@@ -15,8 +15,8 @@ from tritonclient.grpc import model_config_pb2
 from testbed import TritonServer
 from tests.backends.contract_calls import bytes_of, simple, slow
 from tests.own_interpreter import run_program
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
-from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.backend import LARGE, connector_for
 from tritonclient_shim.backends.grpc.framing import decode_reply, encode_request
 from tritonclient_shim.core.errors import TransportError
@@ -26,7 +26,7 @@ from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply, 
 @pytest.fixture
 def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
     """Yield a backend of the session's server."""
-    opened = open_backend(Endpoint(GRPC, triton.grpc))
+    opened: Any = open_backend(Endpoint(GRPC, triton.grpc))
     yield opened
     opened.close()
 
@@ -117,7 +117,7 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
 WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None  # as where it is not installed
-from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.model import Endpoint
 try:
     open_backend(Endpoint("grpc", "127.0.0.1:1"))

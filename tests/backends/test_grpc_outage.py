@@ -11,13 +11,13 @@ from testbed import TritonServer
 from testbed.process import free_ports
 from tests.backends.contract_calls import simple
 from tests.own_interpreter import run_program
-from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 
 PRELUDE = """
 import sys, threading
-from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 import numpy as np
 backend = open_backend(Endpoint(GRPC, sys.argv[1]))

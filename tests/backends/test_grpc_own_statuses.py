@@ -14,7 +14,7 @@ import pytest
 from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
 from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 from tritonclient_shim import configure
-from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.errors import (
     BackendError,
     ServerError,

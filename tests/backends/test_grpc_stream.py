@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from testbed import TritonServer
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import InferStream
-from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.stream import Outbox
 from tritonclient_shim.core.errors import ServerError, StreamEnded, TransportError
 from tritonclient_shim.core.model import (
@@ -46,8 +46,11 @@ class Log:
 
     def open(self, address: str) -> InferStream:
         """Open a stream that reports to this log."""
-        backend = open_backend(Endpoint(GRPC, address))
-        return backend.open_stream(lambda *reply: self.replies.put(reply), self.ends.put)
+        backend: Any = open_backend(Endpoint(GRPC, address))
+        stream: InferStream = backend.open_stream(
+            lambda *reply: self.replies.put(reply), self.ends.put
+        )
+        return stream
 
     def ids(self, count: int) -> list[str]:
         """Return the ids of the next replies."""
@@ -122,7 +125,8 @@ def test_the_reader_may_send_and_close(triton: TritonServer) -> None:
             stream.send(call("second", value=0.1))
             stream.close()
 
-    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(on_reply, ended.put)
+    backend: Any = open_backend(Endpoint(GRPC, triton.grpc))
+    stream = backend.open_stream(on_reply, ended.put)
     stream.send(call("first"))
     assert ended.get(timeout=20) is None
     assert seen == ["first", "second"]
@@ -152,12 +156,14 @@ def test_an_exit_on_the_reader_ends_the_stream(triton: TritonServer) -> None:
         replies.put(request_id)
         raise SystemExit
 
-    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(on_reply, ends.put)
+    backend: Any = open_backend(Endpoint(GRPC, triton.grpc))
+    stream = backend.open_stream(on_reply, ends.put)
     stream.send(call("1"))
     assert replies.get(timeout=20) == "1"
     assert ends.get(timeout=20).message == "Stream has been closed."
     with pytest.raises(StreamEnded, match=CLOSED):
         stream.send(call("2"))
+    stream.close()  # else the thread's exception may reach the next test
     assert ends.empty()
 
 

@@ -9,8 +9,8 @@ import pytest
 from tritonclient.utils import InferenceServerException
 
 from tests.backends.scripted_server import ScriptedServer, http
-from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.backends.http.backend import HttpBackend
+from tritonclient_shim.backends import open_backend
+from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import ForeignError, ServerError
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 
@@ -26,7 +26,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
+def backend(server: ScriptedServer) -> Iterator[Backend]:
     """Yield a backend on this server."""
     opened = open_backend(Endpoint("http", server.address))
     yield opened
@@ -34,7 +34,7 @@ def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
 
 
 @contextmanager
-def answering(answer: bytes) -> Iterator[HttpBackend]:
+def answering(answer: bytes) -> Iterator[Backend]:
     """Yield a backend on a server with one reply to everything."""
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
@@ -42,7 +42,7 @@ def answering(answer: bytes) -> Iterator[HttpBackend]:
         backend.close()
 
 
-def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> None:
+def test_names_are_quoted_once(server: ScriptedServer, backend: Backend) -> None:
     """Each name is in the URL quoted once, because servers do not decode names."""
     # docs/v2-mapping.md §8
     calls = (
@@ -69,9 +69,7 @@ def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> 
     ]
 
 
-def test_users_client_behaves_as_tritonclients(
-    server: ScriptedServer, backend: HttpBackend
-) -> None:
+def test_users_client_behaves_as_tritonclients(server: ScriptedServer, backend: Backend) -> None:
     """The users' client raises tritonclient's exceptions and quotes names as tritonclient does."""
     client = backend.client()
     with pytest.raises(InferenceServerException) as caught:

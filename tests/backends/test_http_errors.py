@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.backends.scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.http.errors import CODES, refusal
 from tritonclient_shim.core.errors import ForeignError, ServerError, TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
 from tests.backends.conftest import REPLY
 from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer
 from tests.own_interpreter import run_program
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http import connections, open_backend
-from tritonclient_shim.backends.http.backend import HttpBackend
+from tritonclient_shim.backends.http import connections
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 
@@ -21,7 +22,7 @@ CALL = InferCall("m", "", (), ())
 PATIENCE = 30.0
 
 
-def backend_on(server: ScriptedServer) -> HttpBackend:
+def backend_on(server: ScriptedServer) -> Any:
     """Return a backend on a scripted server."""
     return open_backend(Endpoint("http", server.address))
 
@@ -60,7 +61,7 @@ def test_forgotten_backend_closes_connections(server: ScriptedServer) -> None:
     """A backend that is collected without close releases its connections."""
     backend = backend_on(server)
     backend.live()
-    backend.server_metadata = None  # type: ignore[method-assign,assignment]
+    backend.server_metadata = None
     del backend
     assert server.closed_by_client.acquire(timeout=PATIENCE)
 
@@ -168,7 +169,7 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
 
 EXIT = """
 import sys, threading
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall
 backend = open_backend(Endpoint("http", sys.argv[1]))
 for number in range(70):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.backends.scripted_server import ScriptedServer
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.http.response import SMALL, read_reply
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint

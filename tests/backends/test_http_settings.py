@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from typing import Iterator
+from typing import Any, Iterator
 
 import numpy as np
 import pytest
 
 from tests.backends.conftest import REPLY
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.http.connections import usable_headers
 from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
@@ -108,7 +108,7 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
     names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
     probed = configure(keepalive_time=30, keepalive_timeout=6)
     for settings, is_on in ((DEFAULTS, 0), (probed, 1)):
-        backend = open_backend(endpoint, (), settings)
+        backend: Any = open_backend(endpoint, (), settings)
         backend.live()
         (connection,) = backend._http.pool._idle
         peer = connection._socket

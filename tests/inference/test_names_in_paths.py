@@ -18,7 +18,7 @@ from tensorrtserver.api import (
 from testbed import TritonServer
 from tests.nginx import nginx
 from tests.shared_memory.shm_cases import Regions
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 

@@ -18,9 +18,8 @@ from tests.grpc_listener import Listener
 from tests.infer_cases import ONE, fp32, number
 from tests.relays import Relay
 from tritonclient_shim import configure, unwrap
-from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.model import GRPC, Endpoint
-from tritonclient_shim.settings import current
 
 LATE = {
     0: "HTTP client failed: Timeout was reached",
@@ -135,9 +134,8 @@ def test_grpc_metadata() -> None:
     with Listener() as server, ServerHealthContext(server.address, 1) as context:
         assert context.is_live()
         assert unwrap(context).is_server_live(headers={"x-user": "you"})
-        open_backend(Endpoint(GRPC, server.address), (), current()).open_stream(
-            lambda *_: None, lambda _: None
-        ).close()
+        backend: Any = open_backend(Endpoint(GRPC, server.address))
+        backend.open_stream(lambda *_: None, lambda _: None).close()
         result = [metadata["x-user"] for metadata, _ in server.calls]
     assert result == ["me", "you", "me"]
 

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Callable
+from typing import Callable, Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.settings import Settings, current
 from tritonclient_shim.settings.values import rewritten
 
@@ -34,25 +33,38 @@ def end(endpoint: Endpoint) -> None:
     _in_process.pop((endpoint.protocol, endpoint.address), None)
 
 
+_NO_GRPC = (
+    "gRPC needs the grpc part of tritonclient, which is not installed here; "
+    "run: pip install 'tritonclient[grpc]'"
+)
+
+
 def open_backend(
     endpoint: Endpoint,
-    headers: tuple[tuple[str, str], ...] = (),
+    headers: Sequence[tuple[str, str]] = (),
     settings: Settings | None = None,
 ) -> Backend:
     """Open the endpoint's protocol; its client library is imported by the first endpoint.
 
-    ``headers`` go with every HTTP request; gRPC sends none (docs/v1-behaviour.md §6.6).
-    Without ``settings`` the present ones count. Nothing is sent yet. Raises SettingsError when a
-    setting cannot be used.
+    ``headers`` go with every HTTP request, after those of the settings; the last of equal names
+    wins. gRPC sends none (docs/v1-behaviour.md §6.6). Without ``settings`` the present ones count.
+    Nothing is sent yet. Raises SettingsError when a setting cannot be used, ValueError when a
+    header cannot be sent, and ImportError without the library of the protocol.
     """
     chosen = current() if settings is None else settings
     effective = effective_endpoint(endpoint, chosen)
     served = _in_process.get((effective.protocol, effective.address)) if _in_process else None
     if served is not None:
         return served(effective)
-    opener = import_module(f"{__name__}.{endpoint.protocol}").open_backend
-    backend: Backend = opener(effective, headers, chosen)
-    return backend
+    if endpoint.protocol == HTTP:
+        from tritonclient_shim.backends.http.backend import HttpBackend
+
+        return HttpBackend(effective, headers, chosen)
+    try:
+        from tritonclient_shim.backends.grpc.backend import GrpcBackend, connector_for
+    except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
+        raise ImportError(_NO_GRPC) from missing
+    return GrpcBackend(effective, connector_for(effective, chosen).connect)
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:

@@ -5,8 +5,19 @@ The requests of control calls are here once, their replies in ``replies.py``.
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
-from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Awaitable,
+    Callable,
+    Mapping,
+    Protocol,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from tritonclient_shim.backends import replies
 from tritonclient_shim.backends.replies import JsonFields
@@ -23,6 +34,7 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import read
 
+T = TypeVar("T")
 Outcome = Union[InferReply, BackendError]
 
 #: Names and values of headers, or of metadata.
@@ -31,6 +43,29 @@ CallHeaders = Tuple[Tuple[str, str], ...]
 #: Receives the outcome of one asynchronous call, once, on a thread of the backend, or on the
 #: caller's before ``infer_async`` returns; must return quickly and never raise.
 Done = Callable[[Outcome], None]
+
+
+class _Current(threading.local):
+    """No context variable: a thread that is started meanwhile must not keep its credentials."""
+
+    headers: CallHeaders = ()
+
+
+_current = _Current()
+
+
+def current_headers() -> CallHeaders:
+    """Return the headers, or metadata, for this thread's calls; names are in lower case."""
+    return _current.headers
+
+
+def call_with(headers: CallHeaders, function: Callable[..., T], *arguments: object) -> T:
+    """Call the function; ``headers`` go with each call to a server that it makes."""
+    before, _current.headers = _current.headers, headers
+    try:
+        return function(*arguments)
+    finally:
+        _current.headers = before
 
 
 class Backend:

@@ -26,6 +26,7 @@ from tritonclient_shim.backends.base import (
     StreamEnd,
     StreamingBackend,
     StreamReply,
+    current_headers,
 )
 from tritonclient_shim.backends.clients import with_both_errors
 from tritonclient_shim.backends.grpc.channel import (
@@ -51,7 +52,6 @@ from tritonclient_shim.backends.grpc.framing import (
     shm_use,
 )
 from tritonclient_shim.backends.grpc.stream import GrpcStream
-from tritonclient_shim.backends.headers import current_headers
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core import forks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from base64 import b64encode
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Sequence
 
 from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.http import framing
@@ -17,7 +17,7 @@ from tritonclient_shim.backends.http.answers import (
     v2_object,
     v2_rows,
 )
-from tritonclient_shim.backends.http.connections import HttpClient
+from tritonclient_shim.backends.http.connections import HttpClient, usable_headers
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
@@ -64,9 +64,12 @@ _LISTS = ("models", "regions")
 class HttpBackend(Backend):
     """See :class:`tritonclient_shim.backends.base.Backend`."""
 
-    def __init__(self, endpoint: Endpoint, headers: dict[str, str], settings: Settings) -> None:
+    def __init__(
+        self, endpoint: Endpoint, headers: Sequence[tuple[str, str]], settings: Settings
+    ) -> None:
         self.endpoint = endpoint
-        self._http = HttpClient(endpoint, headers, settings)
+        sent = usable_headers([*settings.http_headers, *headers])
+        self._http = HttpClient(endpoint, sent, settings)
         self._release = weakref.finalize(self, self._http.close)
         self._release.atexit = False
         self._user_client: Any = None

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 from weakref import WeakValueDictionary
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.headers import current_headers
+from tritonclient_shim.backends.base import current_headers
 from tritonclient_shim.backends.http.connector import (
     HttpConnector,
     Location,

@@ -20,8 +20,13 @@ from typing import Any, AsyncIterator, Callable, cast
 
 import grpc
 
-from tritonclient_shim.backends.base import Backend, CallHeaders, Outcome, StreamingBackend
-from tritonclient_shim.backends.headers import call_with
+from tritonclient_shim.backends.base import (
+    Backend,
+    CallHeaders,
+    Outcome,
+    StreamingBackend,
+    call_with,
+)
 from tritonclient_shim.core.errors import (
     BackendError,
     InvalidRequest,

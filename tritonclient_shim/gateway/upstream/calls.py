@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim.backends.base import CallHeaders
-from tritonclient_shim.backends.headers import call_with
+from tritonclient_shim.backends.base import CallHeaders, call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
