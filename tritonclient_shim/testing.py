@@ -27,14 +27,9 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim import backends
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.backends.in_process import (
-    InProcessBackend,
-    InProcessServer,
-    Model,
-    Sequence,
-    ServerError,
-    Tensor,
-)
+from tritonclient_shim.backends.in_process.backend import InProcessBackend
+from tritonclient_shim.backends.in_process.declared import Model, Sequence, ServerError, Tensor
+from tritonclient_shim.backends.in_process.server import InProcessServer
 from tritonclient_shim.core.addresses import without_scheme
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 

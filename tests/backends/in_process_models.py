@@ -9,7 +9,7 @@ import numpy as np
 
 from testbed.repository import MODELS
 from tritonclient_shim import testing
-from tritonclient_shim.backends.in_process import Model
+from tritonclient_shim.backends.in_process.declared import Model
 
 Arrays = Any
 LABELS = MODELS["classify"].labels

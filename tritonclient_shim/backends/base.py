@@ -80,10 +80,13 @@ class Backend:
 
     def live(self) -> bool:
         """Return the server's answer to GET /v2/health/live, ServerLive."""
-        raise NotImplementedError
+        return self._health("live")
 
     def ready(self) -> bool:
         """Return the server's answer to GET /v2/health/ready, ServerReady."""
+        return self._health("ready")
+
+    def _health(self, kind: str) -> bool:
         raise NotImplementedError
 
     def known_server(self) -> KnownServer:

@@ -33,7 +33,6 @@ from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
     UsersInterceptor,
-    check_files,
     options_of,
     target_of,
     unary_method,
@@ -141,7 +140,8 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
     files = tls.tls_of(relevant)
     key = (endpoint, relevant, files)
     if key not in _connectors:
-        check_files(files)
+        if files != tls.DEFAULT:
+            tls.client_context(files)  # gRPC itself would only log an unusable one
         _connectors.setdefault(key, GrpcConnector(endpoint, relevant, files))
     return _connectors[key]
 
@@ -262,13 +262,8 @@ class GrpcBackend(StreamingBackend):
 
     # ------------------------------------------------------------------- server and models
 
-    def live(self) -> bool:
-        """Return the answer to ServerLive."""
-        return bool(self._message("ServerLive").live)
-
-    def ready(self) -> bool:
-        """Return the answer to ServerReady."""
-        return bool(self._message("ServerReady").ready)
+    def _health(self, kind: str) -> bool:
+        return bool(getattr(self._message(f"Server{kind.title()}"), kind))
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the channel."""

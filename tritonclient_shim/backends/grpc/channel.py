@@ -10,7 +10,6 @@ from urllib.parse import quote
 import grpc
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.backends.grpc.errors import (
     NO_SUCH_NAME,
@@ -18,7 +17,6 @@ from tritonclient_shim.backends.grpc.errors import (
     transport_error,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
-from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.settings import Settings
@@ -51,12 +49,6 @@ def options_of(settings: Settings) -> tuple[Option, ...]:
         wanted["grpc.http2.ping_timeout_ms"] = milliseconds  # newer grpcio uses it, else a minute
     wanted.update(settings.grpc_channel_arguments)
     return tuple(wanted.items())
-
-
-def check_files(files: Tls) -> None:
-    """SettingsError unless the files are what they should be; gRPC itself would only log it."""
-    if files != tls.DEFAULT:
-        tls.client_context(files)
 
 
 class UsersInterceptor(grpc.UnaryUnaryClientInterceptor, grpc.StreamStreamClientInterceptor):

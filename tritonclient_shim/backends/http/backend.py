@@ -9,31 +9,24 @@ from typing import Any, Callable, Iterable, Sequence
 
 from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.http import framing
-from tritonclient_shim.backends.http.answers import (
-    check_done,
-    config_document,
-    json_of,
-    served_models,
-    v2_object,
-    v2_rows,
-)
 from tritonclient_shim.backends.http.connections import HttpClient, usable_headers
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
-from tritonclient_shim.backends.http.framing import model_path
+from tritonclient_shim.backends.http.framing import json_of, model_path, v2_object
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part
-from tritonclient_shim.backends.replies import JsonFields
+from tritonclient_shim.backends.replies import JsonFields, texts
 from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
+    Buffer,
     Endpoint,
     IndexRow,
     InferCall,
     InferReply,
     ModelConfigDocument,
 )
-from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.core.reading import outcome_of, read, shown
 from tritonclient_shim.settings import Settings
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -76,17 +69,9 @@ class HttpBackend(Backend):
 
     # ------------------------------------------------------------------------ the server
 
-    def live(self) -> bool:
-        """GET /v2/health/live: True iff the answer is 200; any other answer is False
-        (docs/v1-behaviour.md §6.1).
-        """
-        return self._healthy("live")
-
-    def ready(self) -> bool:
-        """GET /v2/health/ready: True iff the answer is 200; any other answer is False
-        (docs/v1-behaviour.md §6.1).
-        """
-        return self._healthy("ready")
+    def _health(self, kind: str) -> bool:
+        # any other status is False (docs/v1-behaviour.md §6.1)
+        return self._http.send("GET", f"/v2/health/{kind}").status == 200
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the pooled connections."""
@@ -158,9 +143,6 @@ class HttpBackend(Backend):
         """Give up this backend's share of the connections; idempotent."""
         self._release()
 
-    def _healthy(self, kind: str) -> bool:
-        return self._http.send("GET", f"/v2/health/{kind}").status == 200
-
     def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
         method, template, member = _CALLS[call]
         part, model = path_part(name), model_path(name, fields.pop("version", ""))
@@ -192,3 +174,39 @@ def _names(call: InferCall) -> Iterable[str]:
     """Return the names in a call that the server knows in percent-encoded form."""
     slices = [tensor.shm for tensor in call.inputs] + [output.shm for output in call.outputs]
     return [call.model_name, *(shm.region for shm in slices if shm is not None)]
+
+
+def check_done(body: Buffer) -> None:
+    """Raise ForeignError if the body of a status 200 to a command is not a v2 server's.
+
+    Triton's is empty. Other v2 servers send a JSON object, and so may a proxy that never sends
+    nothing. Headers are no evidence: a proxy sets its own.
+    """
+    answer = json_of(bytes(body).strip() or b"{}")
+    if not isinstance(answer, dict) or "error" in answer:
+        raise ForeignError(f"not the answer of a v2 server to a command: {shown(answer)}")
+
+
+def v2_rows(rows: Any, name: str) -> JsonFields:
+    """Return the rows, a JSON list of objects, as a member of this name; else raise ForeignError.
+
+    ``{}`` would pass for no rows.
+    """
+    if type(rows) is not list or not all(type(row) is dict for row in rows):
+        raise ForeignError(f"not the answer of a v2 server: {shown(rows)}")
+    return JsonFields({name: rows})
+
+
+def config_document(reply: JsonFields) -> ModelConfigDocument:
+    """``GET /v2/models/<m>/config`` → ModelConfigDocument."""
+    for tensor in (*reply.parts("input"), *reply.parts("output")):
+        tensor.text("name")
+    decoupled = reply.part("model_transaction_policy").get("decoupled", bool, False)
+    return ModelConfigDocument(reply.value, reply.text("backend", ""), decoupled)
+
+
+def served_models(answer: Any) -> tuple[IndexRow, ...]:
+    """``GET /v2/models``, which lists the names of the models that are ready → their rows."""
+    return tuple(
+        IndexRow(name, "", "READY") for name in texts(v2_object(answer, "models"), "models")
+    )

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tritonclient_shim.backends.http.answers import json_of, v2_object
 from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.backends.replies import JsonFields, version_of
 from tritonclient_shim.core import byte_strings, dtypes
-from tritonclient_shim.core.errors import UnreadableReply, Unsendable
+from tritonclient_shim.core.errors import ForeignError, UnreadableReply, Unsendable
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -100,6 +99,23 @@ def _unsendable(name: str, has: str, wanted: str) -> Unsendable:
 
 
 # --------------------------------------------------------------------------------- answers
+
+
+def json_of(body: Buffer) -> Any:
+    """Parse a body; ForeignError if it is no JSON, UnreadableReply if it is too deep or large."""
+    try:
+        return json.loads(bytes(body))
+    except ValueError as error:
+        raise ForeignError(f"not the answer of a v2 server: {error!r}") from error
+    except (RecursionError, MemoryError) as error:
+        raise UnreadableReply(repr(error)) from error
+
+
+def v2_object(answer: Any, name: str) -> JsonFields:
+    """Return the answer, a JSON object with a member of this name; else raise ForeignError."""
+    if type(answer) is not dict or name not in answer:
+        raise ForeignError(f"not the answer of a v2 server: {shown(answer)}")
+    return JsonFields(answer)
 
 
 def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:

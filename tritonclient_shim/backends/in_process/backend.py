@@ -1,4 +1,7 @@
-"""A server in this process as a backend: its statuses, its threads and streams, its end."""
+"""A server in this process as a backend: its statuses, its threads and streams, its end.
+
+It passes the tests of the contract that the backends of Triton pass.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ class InProcessBackend(StreamingBackend):
         self._closed = False
         self._threads = DaemonExecutor(_MOST_THREADS, "in-process")
 
-    live = ready = _asked(lambda server: True)
+    _health = _asked(lambda server, kind: True)
     server_metadata = _asked(InProcessServer.metadata)
     model_config = _asked(InProcessServer.config)
     statistics = _asked(InProcessServer.statistics)
