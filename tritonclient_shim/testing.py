@@ -55,7 +55,6 @@ def model(
     outputs: Iterable[Any],
     max_batch_size: int = 0,
     stateful: bool = False,
-    instances: int = 1,
     loaded: bool = True,
     versions: Mapping[int, Callable[..., dict[str, Any]]] | None = None,
 ) -> Callable[[Callable[..., dict[str, Any]]], Model]:
@@ -73,8 +72,6 @@ def model(
         With 1 or more, the arrays begin with the batch dimension; 0 for a model without batching.
     stateful : bool
         Requests belong to sequences: the function's second argument is a :class:`Sequence`.
-    instances : int
-        How many requests the function may be called with at the same time.
     loaded : bool
         False for a model that has to be loaded first, as with ``ModelControlContext``.
     versions : dict of int to function
@@ -85,7 +82,7 @@ def model(
     def declared(function: Callable[..., dict[str, Any]]) -> Model:
         known = dict(versions or {})
         known[max(known, default=0) + 1] = function
-        return Model(known, arguments, results, max_batch_size, stateful, instances, loaded)
+        return Model(known, arguments, results, max_batch_size, stateful, loaded)
 
     return declared
 

@@ -151,8 +151,6 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/infer_session.py",
-            SHIM + "backends/in_process/server.py",
-            SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
             SHIM + "gateway/",  # it does not fork
         ),

@@ -94,7 +94,6 @@ def _model(name: str) -> Model:
         outputs=tensors("output"),
         max_batch_size=source.config.get("max_batch_size", 0),
         stateful="sequence_batching" in source.config,
-        instances=4 if name == "slow" else 1,
         loaded=name not in ("spare", "broken"),
         versions={number: version(number) for number in source.versions[:-1]},
     )

@@ -98,7 +98,6 @@ class Model:
     outputs: tuple[Tensor, ...]
     max_batch_size: int = 0
     stateful: bool = False
-    instances: int = 1
     loaded: bool = True
 
     def __call__(self, *arguments: Any) -> Arrays:
@@ -116,7 +115,7 @@ def config_of(name: str, model: Model) -> dict[str, Any]:
         "max_batch_size": model.max_batch_size,
         "input": [_tensor_config(tensor) for tensor in model.inputs],
         "output": [_tensor_config(tensor) for tensor in model.outputs],
-        "instance_group": [{"name": f"{name}_0", "kind": "KIND_CPU", "count": model.instances}],
+        "instance_group": [{"name": f"{name}_0", "kind": "KIND_CPU", "count": 1}],
     }
     if model.stateful:
         config["sequence_batching"] = {"max_sequence_idle_microseconds": 1_000_000}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import threading
 from typing import Any, Mapping
 
 from tritonclient_shim.backends.in_process.declared import (
@@ -99,7 +98,7 @@ class Regions:
 
 
 class RunningModel:
-    """A model by its name. Any thread may call; at most ``instances`` requests run at once."""
+    """A model by its name. Any thread may call; one request runs at a time."""
 
     def __init__(self, name: str, model: Model) -> None:
         self.name = name
@@ -108,12 +107,6 @@ class RunningModel:
         self.ever_loaded = model.loaded
         self._lock = forks.Lock()
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
-        self.after_fork()
-        forks.repair(self)
-
-    def after_fork(self) -> None:
-        """Have every instance free, in a forked child too: its parent's requests run elsewhere."""
-        self._instances = threading.BoundedSemaphore(self.model.instances)
 
     def load(self) -> None:
         """Load the model, or load it again: open sequences are lost."""
@@ -126,7 +119,7 @@ class RunningModel:
         if self.model.stateful:
             arguments.append(self._sequence(version, call))
         try:
-            with self._instances:
+            with self._lock.lock:
                 arrays = self.model.versions[version](*arguments)
         except ServerError:
             raise
