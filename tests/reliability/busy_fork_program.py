@@ -23,7 +23,7 @@ RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
 PATIENCE = 60  # seconds after which a child counts as hanging
 
 
-@testing.model(inputs=[("INPUT0", "INT32", [4])], outputs=[("OUTPUT0", "INT32", [4])], instances=2)
+@testing.model(inputs=[("INPUT0", "INT32", [4])], outputs=[("OUTPUT0", "INT32", [4])])
 def identity(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the model's input."""
     return {"OUTPUT0": inputs["INPUT0"]}

@@ -1,21 +1,4 @@
-"""Every error: what users catch, what backends raise, and the step from one to the other.
-
-::
-
-    tritonclient.utils.InferenceServerException
-      └ InferenceServerException      what legacy code catches (shown as tensorrtserver.api.…)
-
-    ctypes.ArgumentError              an argument of the wrong type, as v1's C layer refused it
-
-    BackendError                      raised by backends, never seen by users
-      ├ ServerError                   the server answered with an error
-      │   └ InvalidRequest            v1's server would have refused; found here, in v1's words
-      ├ TransportError                no usable answer: connection, TLS, DNS, time-out
-      │   ├ StreamEnded               a stream that has ended did not take a request
-      │   └ Unsendable                the protocol cannot carry a name, or data; nothing was sent
-      └ ForeignError                  somebody answered who is not a v2 inference server
-          └ UnreadableReply           a v2 server, but its answer makes no sense
-"""
+"""Every error: what users catch, what backends raise, and the step from one to the other."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import ctypes
 import importlib
+from dataclasses import dataclass
 from typing import Any, Sequence
 
 import numpy as np
@@ -52,28 +53,17 @@ def create(name: str, byte_size: int, device_id: int) -> CudaRegion:
         handle = module.create_shared_memory_region(name, byte_size, device_id)
     except module.CudaSharedMemoryException as error:
         raise _coded(NO_HANDLE, error) from error
-    return CudaRegion(name, byte_size, device_id, _raw_handle(module, handle), module, handle)
+    raw_handle = _raw_handle(module, handle)
+    return CudaRegion(name, byte_size, "", device_id, raw_handle, module, handle)
 
 
+@dataclass(eq=False)
 class CudaRegion(Region):
     """Device memory behind tritonclient's region object; freed by ``destroy`` (cudaFree)."""
 
+    _module: Any = None
+    _handle: Any = None
     kind = CUDA
-
-    def __init__(
-        self,
-        name: str,
-        byte_size: int,
-        device_id: int,
-        raw_handle: bytes,
-        module: Any = None,
-        handle: Any = None,
-    ) -> None:
-        super().__init__(name, byte_size)
-        self.device_id = device_id
-        self.raw_handle = raw_handle
-        self._module = module
-        self._handle = handle
 
     def _read(self, offset: int, count: int) -> memoryview:
         """Copy the region to the host and return ``count`` of its bytes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Sequence, Union
 
 import numpy as np
@@ -45,20 +46,19 @@ class RaisedAs:
             raise self._exception(err) from error
 
 
+@dataclass(eq=False)
 class Region:
     """One shared-memory region, as v1's handle described it (docs/v1-behaviour.md §7.4).
 
     A subclass reads, writes and releases the memory of its kind.
     """
 
+    name: str
+    byte_size: int
+    key: str = ""  # of a system region
+    device_id: int = 0  # of a CUDA region
+    raw_handle: bytes = b""  # of a CUDA region: the 64 bytes of its IPC handle
     kind = ""  # SYSTEM or CUDA
-    key: str  # of a system region
-    device_id: int  # of a CUDA region
-    raw_handle: bytes  # of a CUDA region: the 64 bytes of its IPC handle
-
-    def __init__(self, name: str, byte_size: int) -> None:
-        self.name = name
-        self.byte_size = byte_size
 
     def read(self, offset: int, count: int) -> BytesLike:
         """Return a private copy of ``count`` bytes from ``offset``; RegionError beyond the end."""
