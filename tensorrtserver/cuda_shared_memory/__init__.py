@@ -13,8 +13,8 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
-from tritonclient_shim.shm import cuda, handle_table
-from tritonclient_shim.shm.region import CUDA, RaisedAs
+from tritonclient_shim.shm import cuda, regions
+from tritonclient_shim.shm.regions import CUDA, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 # v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
@@ -87,7 +87,7 @@ def create_shared_memory_region(
     size = arguments.unsigned(byte_size, arguments.UINT64, 2)
     device = arguments.signed(device_id, arguments.UINT32, 3)
     with RaisedAs(CudaSharedMemoryException):
-        return handle_table.add(cuda.create(name, size, device))
+        return regions.add(cuda.create(name, size, device))
 
 
 def set_shared_memory_region(
@@ -123,7 +123,7 @@ def set_shared_memory_region(
             "input_values must be specified as a list/tuple of numpy arrays"
         )
     with RaisedAs(CudaSharedMemoryException):
-        region = handle_table.lookup(cuda_shm_handle, CUDA)
+        region = regions.lookup(cuda_shm_handle, CUDA)
         region.write_arrays(input_values)
 
 
@@ -146,7 +146,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     """
     notice.used("TS088")
     with RaisedAs(CudaSharedMemoryException):
-        handle_table.destroy(cuda_shm_handle, CUDA)
+        regions.destroy(cuda_shm_handle, CUDA)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:

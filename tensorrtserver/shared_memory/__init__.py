@@ -13,8 +13,8 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
-from tritonclient_shim.shm import handle_table, system
-from tritonclient_shim.shm.region import SYSTEM, RaisedAs
+from tritonclient_shim.shm import regions, system
+from tritonclient_shim.shm.regions import SYSTEM, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 # v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
@@ -89,7 +89,7 @@ def create_shared_memory_region(
     key = arguments.c_string(shm_key, 2)
     size = arguments.unsigned(byte_size, arguments.UINT64, 3)
     with RaisedAs(SharedMemoryException):
-        return handle_table.add(system.create(name, key, size))
+        return regions.add(system.create(name, key, size))
 
 
 def set_shared_memory_region(
@@ -124,7 +124,7 @@ def set_shared_memory_region(
     if not all(isinstance(value, np.ndarray) for value in input_values):
         raise SharedMemoryException("each element of input_values must be a numpy array")
     with RaisedAs(SharedMemoryException):
-        region = handle_table.lookup(shm_handle, SYSTEM)
+        region = regions.lookup(shm_handle, SYSTEM)
         region.write_arrays(input_values)
 
 
@@ -148,7 +148,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     """
     notice.used("TS083")
     with RaisedAs(SharedMemoryException):
-        handle_table.destroy(shm_handle, SYSTEM)
+        regions.destroy(shm_handle, SYSTEM)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:

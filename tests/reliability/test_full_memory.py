@@ -10,7 +10,7 @@ MOUNT = 'mount -t tmpfs -o size=4m,nr_inodes={inodes} tmpfs /dev/shm && exec "$@
 BEGIN = """
 import numpy as np
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm import regions
 def refused(function, *arguments):
     try:
         function(*arguments)
@@ -19,7 +19,7 @@ def refused(function, *arguments):
 def made(name, size):
     return shm.create_shared_memory_region(name, '/' + name, size)
 def kept():
-    assert handle_table.lookup(first).read(0, 1 << 20) == b'\\x01' * (1 << 20)
+    assert regions.lookup(first).read(0, 1 << 20) == b'\\x01' * (1 << 20)
 first = made('first', 1 << 20)
 shm.set_shared_memory_region(first, [np.ones(1 << 20, np.uint8)])
 """

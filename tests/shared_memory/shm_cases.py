@@ -12,7 +12,7 @@ import pytest
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
-from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm import regions
 
 _numbers = itertools.count()
 
@@ -69,14 +69,12 @@ class Regions:
 
 def name_of(handle: Any) -> str:
     """Return the name of a handle's region."""
-    return handle_table.lookup(handle).name
+    return regions.lookup(handle).name
 
 
 def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
     """Return the bytes at the beginning of a region."""
-    return np.frombuffer(
-        handle_table.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype
-    )
+    return np.frombuffer(regions.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from tests.generation_marks import not_on
 from tests.shared_memory.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import RegisteredRegion
-from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.cuda import CudaRegion
+from tritonclient_shim.shm.regions import add, lookup
 from tritonclient_shim.translate.status import to_regions
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
@@ -76,7 +76,7 @@ def test_status_of_cuda_regions() -> None:
 @pytest.fixture
 def cuda_handle() -> ctypes.c_void_p:
     """Return the handle of a CUDA region whose IPC handle no driver knows."""
-    return handle_table.add(CudaRegion("gpu", 64, device_id=0, raw_handle=bytes(range(64))))
+    return add(CudaRegion("gpu", 64, device_id=0, raw_handle=bytes(range(64))))
 
 
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
@@ -133,7 +133,7 @@ def test_empty_name(regions: Regions, protocol: int) -> None:
     """Over HTTP an empty region name is refused, because the name was part of the URL."""
     # docs/v1-behaviour.md §6.5
     handle = regions.create(64)
-    nameless = shm.create_shared_memory_region("", handle_table.lookup(handle).key, 64)
+    nameless = shm.create_shared_memory_region("", lookup(handle).key, 64)
     if protocol == 0:
         with refused(NO_STATUS, server_id=""):
             regions.control.register(nameless)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import tensorrtserver.cuda_shared_memory as cudashm
-from tritonclient_shim.shm import handle_table
-from tritonclient_shim.shm.region import RegionError
+from tritonclient_shim.shm import regions
+from tritonclient_shim.shm.regions import RegionError
 
 MODULE = "tritonclient.utils.cuda_shared_memory"
 
@@ -168,7 +168,7 @@ def test_create_gives_a_handle_with_the_ipc_bytes(
     # docs/v1-behaviour.md §7.2
     fake = install(with_reserved=with_reserved)
     handle = cudashm.create_shared_memory_region("r", 24, 1)
-    region = handle_table.lookup(handle)
+    region = regions.lookup(handle)
     assert type(handle) is ctypes.c_void_p
     assert (region.kind, region.name, region.byte_size, region.device_id) == ("cuda", "r", 24, 1)
     assert region.raw_handle == bytes(range(64))
@@ -187,8 +187,8 @@ def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
     transposed = np.arange(4, dtype=np.int16).reshape(2, 2).T
     assert cudashm.set_shared_memory_region(handle, [transposed, strings, np.zeros(0)]) is None
     expected = np.array([0, 2, 1, 3], np.int16).tobytes() + b"\1\0\0\0a"
-    assert handle_table.lookup(handle).read(0, 13) == expected
-    assert handle_table.lookup(handle).read(8, 5) == b"\1\0\0\0a"
+    assert regions.lookup(handle).read(0, 13) == expected
+    assert regions.lookup(handle).read(8, 5) == b"\1\0\0\0a"
 
 
 @pytest.mark.parametrize("module", ["tensorrtserver.cuda_shared_memory", MODULE])
@@ -208,7 +208,7 @@ def test_destroy_frees_once(install: Callable[..., FakeCuda], module: str) -> No
         cudashm.set_shared_memory_region(handle, [np.ones(1)])
     assert code_of(caught.value) == -3
     with pytest.raises(RegionError, match="failed to read GPU shared memory results: .*destroyed"):
-        handle_table.lookup(handle).read(0, 8)
+        regions.lookup(handle).read(0, 8)
 
 
 @pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
@@ -244,7 +244,7 @@ def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
     assert code_of(caught.value) == -3
     assert str(caught.value) == "unable to set values in cuda shared memory"
     with pytest.raises(RegionError, match="^failed to read GPU shared memory results: "):
-        handle_table.lookup(handle).read(0, 8)
+        regions.lookup(handle).read(0, 8)
 
 
 def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) -> None:
@@ -253,7 +253,7 @@ def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) ->
     handle = cudashm.create_shared_memory_region("region", 7, 0)
     with pytest.raises(cudashm.CudaSharedMemoryException, match="'region'.*7 bytes"):
         cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
-    assert handle_table.lookup(handle).read(0, 7) == bytes(7)
+    assert regions.lookup(handle).read(0, 7) == bytes(7)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from tensorrtserver.api import InferContext, InferenceServerException, serialize
 from tests.generation_marks import not_on
 from tests.infer_cases import BOTH, ONE, RAMP, Completions, client_error, server_error
 from tests.shared_memory.shm_cases import Regions, contents, name_of
-from tritonclient_shim.shm.region import RegionError
+from tritonclient_shim.shm.regions import RegionError
 
 Connect = Callable[..., InferContext]
 

@@ -27,8 +27,8 @@ from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.session.control import register_system
-from tritonclient_shim.shm import handle_table
-from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
+from tritonclient_shim.shm import regions
+from tritonclient_shim.shm.regions import CUDA, SYSTEM, Region, RegionError
 from tritonclient_shim.shm.system import MAPPING_THRESHOLD
 
 _numbers = itertools.count()
@@ -94,7 +94,7 @@ def test_create_makes_a_private_object_of_the_size(key: str) -> None:
 
 def test_a_nul_byte_ends_names_and_keys(key: str) -> None:
     """A NUL byte ends a name, as in v1's C strings."""
-    region = handle_table.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
+    region = regions.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
     assert (region.name, region.key) == ("r", key)
 
 
@@ -141,22 +141,22 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str, size: int) -> None:
     done = run_python(
         """
         import sys, numpy as np, tensorrtserver.shared_memory as shm
-        from tritonclient_shim.shm import handle_table
+        from tritonclient_shim.shm import regions
         key, size = sys.argv[1], int(sys.argv[2])
         whole = np.ones(size, np.uint8)
         large = shm.create_shared_memory_region("large", key, size)
         shm.set_shared_memory_region(large, [whole])
-        handle_table.lookup(large).read(0, size)
+        regions.lookup(large).read(0, size)
         small = shm.create_shared_memory_region("small", key, 1)
         for use in (lambda: shm.set_shared_memory_region(large, [whole]),
-                    lambda: handle_table.lookup(large).read(0, size),
-                    lambda: handle_table.lookup(large).read(4096, 8)):
+                    lambda: regions.lookup(large).read(0, size),
+                    lambda: regions.lookup(large).read(4096, 8)):
             try:
                 use()
             except Exception as error:
                 print(type(error).__name__, "another create_shared_memory_region" in str(error))
         shm.set_shared_memory_region(small, [whole[:1]])
-        print(bytes(handle_table.lookup(small).read(0, 1)))
+        print(bytes(regions.lookup(small).read(0, 1)))
         """,
         key,
         str(size),
@@ -168,7 +168,7 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str, size: int) -> None:
 
 def test_region_read_and_write_check_their_bounds(key: str) -> None:
     """read returns private copies; read and write refuse to leave the region."""
-    region = handle_table.lookup(shm.create_shared_memory_region("r", key, 8))
+    region = regions.lookup(shm.create_shared_memory_region("r", key, 8))
     region.write([b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
     assert region.read(0, 8) == b"abc\1\0\0\0\0" and region.read(8, 0) == b""
     for offset, count in [(0, 9), (8, 1), (-1, 1), (4, -1)]:
@@ -203,7 +203,7 @@ def test_a_process_that_exits_deletes_nothing(key: str) -> None:
         key,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert handle_table.lookup(handle).read(0, 1) == b"\7"
+    assert regions.lookup(handle).read(0, 1) == b"\7"
     shm.destroy_shared_memory_region(handle)
     assert not os.path.exists(path_of(key))
 
@@ -223,7 +223,7 @@ def test_a_killed_fork_deletes_nothing(key: str) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     os.close(ready)
     os.close(tell)
-    assert handle_table.lookup(handle).read(0, 4) == b"\t\t\t\t"
+    assert regions.lookup(handle).read(0, 4) == b"\t\t\t\t"
     shm.destroy_shared_memory_region(handle)
 
 
@@ -255,7 +255,7 @@ def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
     handle = shm.create_shared_memory_region("r", key, 2 * MAPPING_THRESHOLD + 10)
     first = np.arange(MAPPING_THRESHOLD, dtype=np.uint8)
     shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
-    region = handle_table.lookup(handle)
+    region = regions.lookup(handle)
     read = np.frombuffer(region.read(0, 2 * MAPPING_THRESHOLD + 10), np.uint8)
     assert np.array_equal(read[:MAPPING_THRESHOLD], first)
     assert np.array_equal(read[MAPPING_THRESHOLD:-10], first[::-1])
@@ -266,7 +266,7 @@ def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
 def test_memory_of_a_dropped_result_is_used_again(key: str) -> None:
     """A large result lies where one lay that nobody has any more. Other results stay."""
     handle = shm.create_shared_memory_region("r", key, MAPPING_THRESHOLD)
-    region = handle_table.lookup(handle)
+    region = regions.lookup(handle)
 
     def read(value: int) -> Any:
         shm.set_shared_memory_region(handle, [np.full(MAPPING_THRESHOLD, value, np.uint8)])
@@ -286,7 +286,7 @@ def test_results_of_threads_stay_apart(key: str) -> None:
     handle = shm.create_shared_memory_region("r", key, 4 * MAPPING_THRESHOLD)
     parts = [np.full(MAPPING_THRESHOLD, number, np.uint8) for number in range(4)]
     shm.set_shared_memory_region(handle, parts)
-    region = handle_table.lookup(handle)
+    region = regions.lookup(handle)
 
     def read(number: int) -> set[int]:
         values: set[int] = set()
@@ -373,49 +373,47 @@ def test_handles_are_plain_void_pointers_with_unique_values() -> None:
     """A handle's type is c_void_p, as programs test; no two have one value, on any thread."""
     # docs/v1-behaviour.md §7.4
     with ThreadPoolExecutor(8) as threads:
-        handles = list(threads.map(lambda _: handle_table.add(new_region()), range(800)))
+        handles = list(threads.map(lambda _: regions.add(new_region()), range(800)))
     assert {type(handle) for handle in handles} == {ctypes.c_void_p}
     assert len({handle.value for handle in handles}) == 800
-    assert all(
-        handle_table.lookup(handle) is handle_table.lookup(handle.value) for handle in handles
-    )
+    assert all(regions.lookup(handle) is regions.lookup(handle.value) for handle in handles)
 
 
 def test_a_value_is_not_used_again() -> None:
     """A handle that was destroyed and lost never stands for another region."""
-    old = handle_table.add(new_region())
+    old = regions.add(new_region())
     value = old.value
-    handle_table.destroy(old, SYSTEM)
+    regions.destroy(old, SYSTEM)
     del old
     gc.collect()
-    assert value not in {handle_table.add(new_region()).value for _ in range(10)}
+    assert value not in {regions.add(new_region()).value for _ in range(10)}
     with pytest.raises(RegionError, match="is unknown"):
-        handle_table.lookup(ctypes.c_void_p(value))
+        regions.lookup(ctypes.c_void_p(value))
 
 
 def test_a_destroyed_region_stays_while_its_handle_does() -> None:
     """After destroy the memory stays usable. The entry is removed with the handle."""
     # docs/v1-behaviour.md §7.1
-    handle = handle_table.add(new_region())
-    handle_table.destroy(ctypes.c_void_p(handle.value), SYSTEM)
-    assert handle_table.lookup(handle).name == "heap"
-    before = len(handle_table._regions)
+    handle = regions.add(new_region())
+    regions.destroy(ctypes.c_void_p(handle.value), SYSTEM)
+    assert regions.lookup(handle).name == "heap"
+    before = len(regions._regions)
     del handle
     gc.collect()
-    assert len(handle_table._regions) == before - 1
+    assert len(regions._regions) == before - 1
 
 
 def test_a_region_destroyed_by_a_copy_goes_at_once() -> None:
     """c_void_p(h.value) is the handle, also after h is collected; destroy removes the entry."""
     # docs/v1-behaviour.md §7.4
-    first = handle_table.add(new_region())
+    first = regions.add(new_region())
     copy = ctypes.c_void_p(first.value)
     del first
     gc.collect()
-    assert handle_table.lookup(copy).name == "heap"
-    handle_table.destroy(copy, SYSTEM)
+    assert regions.lookup(copy).name == "heap"
+    regions.destroy(copy, SYSTEM)
     with pytest.raises(RegionError, match="is unknown"):
-        handle_table.lookup(copy)
+        regions.lookup(copy)
 
 
 @pytest.mark.parametrize(
@@ -450,7 +448,7 @@ def test_what_is_no_handle_is_refused(module: Any, handle: Any, text: str) -> No
 @pytest.mark.parametrize(("module", "other"), [(shm, CUDA), (cudashm, SYSTEM)])
 def test_a_handle_of_the_other_kind_is_refused(module: Any, other: str) -> None:
     """Each module refuses a handle of the other kind of memory."""
-    handle = handle_table.add(new_region(other))
+    handle = regions.add(new_region(other))
     with pytest.raises(MODULES[module], match=f"of {other} shared memory region 'heap'"):
         module.set_shared_memory_region(handle, [np.ones(1)])
     with pytest.raises(MODULES[module], match="region is needed"):

@@ -38,8 +38,7 @@ from tritonclient_shim.session import models
 from tritonclient_shim.session.server import Extension, ServerSession
 from tritonclient_shim.settings import Settings
 from tritonclient_shim.settings.models import DeclaredModel
-from tritonclient_shim.shm import handle_table
-from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
+from tritonclient_shim.shm.regions import CUDA, SYSTEM, Region, RegionError, lookup
 from tritonclient_shim.translate import open_servers
 from tritonclient_shim.translate.status import (
     free_spelling,
@@ -349,7 +348,7 @@ def _once_unused(unregister: Callable[[], None]) -> None:
 def _region(handle: object, kind: str | None = None) -> Region:
     """Return the region of a handle. v1 crashed at other objects, and took one kind for another."""
     try:
-        return handle_table.lookup(handle, kind)
+        return lookup(handle, kind)
     except RegionError as error:
         raise InferenceServerException(str(error)) from shown_cause(error)
 

@@ -37,8 +37,7 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
-from tritonclient_shim.shm.handle_table import lookup
-from tritonclient_shim.shm.region import RegionError
+from tritonclient_shim.shm.regions import RegionError, lookup
 from tritonclient_shim.translate import open_servers, request, result, to_v1
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options

@@ -18,7 +18,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.shm.region import CUDA, Region, RegionError
+from tritonclient_shim.shm.regions import CUDA, Region, RegionError
 
 #: v1's error codes and texts (docs/v1-behaviour.md §7.2).
 NO_DEVICE, NO_HANDLE, NO_SET, NO_FREE = -1, -2, -3, -4

@@ -26,7 +26,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
+from tritonclient_shim.shm.regions import SYSTEM, Region, RegionError
 
 _ByteArray = Any  # ndarray of uint8
 
@@ -49,7 +49,11 @@ def create(name: str, key: str, byte_size: int) -> SystemRegion:
 
     ``byte_size`` is unsigned 64-bit. RegionError with v1's codes -2, -3, -4.
     """
-    region = SystemRegion(name, byte_size, key, _open(key))
+    try:
+        descriptor = os.open(_path(key), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except (OSError, ValueError) as error:
+        raise _coded(NO_DESCRIPTOR, key, error) from error
+    region = SystemRegion(name, byte_size, key, descriptor)
     region.resize()
     return region
 
@@ -63,8 +67,7 @@ class SystemRegion(Region):
     kind = SYSTEM
 
     def __init__(self, name: str, byte_size: int, key: str, descriptor: int) -> None:
-        super().__init__(name, byte_size)
-        self.key = key
+        super().__init__(name, byte_size, key)
         self._descriptor = descriptor
         self._mapping: _ByteArray = np.empty(0, np.uint8)
         self._unused: list[_ByteArray] = []  # memory of an earlier copy, at most one
@@ -182,13 +185,6 @@ def _path(key: str) -> str:
     if bare in ("", ".", "..") or "/" in bare:
         raise ValueError("expected a name without further slashes, such as '/my_region'")
     return f"/dev/shm/{bare}"
-
-
-def _open(key: str) -> int:
-    try:
-        return os.open(_path(key), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    except (OSError, ValueError) as error:
-        raise _coded(NO_DESCRIPTOR, key, error) from error
 
 
 def _coded(code: int, key: str, error: Exception) -> RegionError:
