@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tritonclient_shim.core.server_sentences import (
@@ -24,9 +26,11 @@ EACH = pytest.mark.parametrize(
 @EACH
 def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
     """The first row that recognises a measured sentence is its own row."""
-    assert next(sentence for sentence in SENTENCES if sentence.match(row.sample)) is row
+    assert (
+        next(sentence for sentence in SENTENCES if re.search(sentence.pattern, row.sample)) is row
+    )
     result = recognise(row.sample)
-    assert result is not None and result.meaning is row.meaning
+    assert result is not None and result[0] is row.meaning
     assert says(row.sample, row.meaning)
 
 

@@ -96,19 +96,3 @@ def test_future_has_the_outcome() -> None:
     assert executor.submit(int).result(PATIENCE) == 0
     assert cancelled.cancelled()
     assert not ran
-
-
-def test_shutdown() -> None:
-    """shutdown does not wait. Jobs already submitted run, and all threads end."""
-    executor = DaemonExecutor(2, "test", linger=1000.0)
-    gate = threading.Event()
-    busy = [executor.submit(gate.wait, PATIENCE) for _ in range(2)]
-    last = executor.submit(threading.current_thread)
-    executor.shutdown()
-    with pytest.raises(RuntimeError, match="after its shutdown"):
-        executor.submit(int)
-    gate.set()
-    assert [item.result(PATIENCE) for item in busy] == [True] * 2
-    thread = last.result(PATIENCE)
-    thread.join(PATIENCE)
-    assert not thread.is_alive()

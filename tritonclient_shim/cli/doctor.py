@@ -114,13 +114,12 @@ def ownership() -> Iterator[Finding]:
 def settings_given() -> Iterator[Finding]:
     """Yield each setting that was given, and each unknown ``TRITON_SHIM_`` variable."""
     try:
-        rows = [row for row in settings.described() if row.source != "default"]
+        lines = settings.described()
     except ValueError as error:
         yield Finding(WRONG, str(error))
     else:
-        for row in rows:
-            yield Finding(NOTE, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
-        if not rows:
+        yield from (Finding(NOTE, line) for line in lines)
+        if not lines:
             yield Finding(OK, "each has its default; tritonclient-shim guide settings lists them")
     for name, near in settings.unknown_variables():
         hint = f"; did you mean {near}?" if near else ""

@@ -42,7 +42,6 @@ class DaemonExecutor(Executor):
         self._limit = limit
         self._name = name
         self._linger = linger
-        self._closed = False
         self.after_fork()
         forks.repair(self)
 
@@ -63,22 +62,14 @@ class DaemonExecutor(Executor):
     def execute(self, job: Job) -> None:
         """Run ``job`` soon; an exception of it is shown, as that of any thread is.
 
-        Raises RuntimeError after ``shutdown``, and when there is no thread and none can be started.
+        Raises RuntimeError when there is no thread and none can be started.
         """
         with self._lock:
-            if self._closed:
-                raise RuntimeError(f"the executor {self._name} takes no job after its shutdown")
             self._jobs.append(job)
             if len(self._jobs) <= self._idle:
                 self._changed.notify()
             elif self._running < self._limit:
                 self._start()
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no further jobs; threads end when those that wait are done. Returns at once."""
-        with self._lock:
-            self._closed = True
-            self._changed.notify_all()
 
     def _start(self) -> None:
         self._running += 1
@@ -103,7 +94,7 @@ class DaemonExecutor(Executor):
         with self._lock:
             while not self._jobs:
                 self._idle += 1
-                notified = not self._closed and self._changed.wait(self._linger)
+                notified = self._changed.wait(self._linger)
                 self._idle -= 1
                 if not notified and not self._jobs:
                     self._running -= 1

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 import time
+from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
 
@@ -176,18 +177,13 @@ def _unpaused() -> int:
 
 def _sockets() -> list[int]:
     """Return the file descriptors of this process that are sockets."""
-    try:
-        descriptors = [int(name) for name in os.listdir("/dev/fd")]
-    except OSError:
-        return []
-    return [descriptor for descriptor in descriptors if _is_socket(descriptor)]
-
-
-def _is_socket(descriptor: int) -> bool:
-    try:
-        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
-    except OSError:
-        return False
+    sockets = []
+    with suppress(OSError):  # no such folder, or no descriptor free
+        for descriptor in map(int, os.listdir("/dev/fd")):
+            with suppress(OSError):  # it is closed by now, as the folder's own
+                if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                    sockets.append(descriptor)
+    return sockets
 
 
 def _occupy(sockets: list[int]) -> None:
@@ -200,17 +196,11 @@ def _occupy(sockets: list[int]) -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            _open_null_device(descriptor)
-
-
-def _open_null_device(descriptor: int) -> None:
-    try:
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        if null != descriptor:
-            os.dup2(null, descriptor, inheritable=False)
-            os.close(null)
-    except OSError:
-        pass  # no device, or no descriptor free: a call may fail, as without this
+            with suppress(OSError):  # no descriptor free: a call may fail, as without this
+                null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+                if null != descriptor:
+                    os.dup2(null, descriptor, inheritable=False)
+                    os.close(null)
 
 
 #: The calls over gRPC of this process.

@@ -45,10 +45,6 @@ class Sentence(NamedTuple):
     v1_code: str = ""
     grpc_code: str = ""
 
-    def match(self, text: str) -> Match[str] | None:
-        """Return the match of the sentence in a text; None without one."""
-        return re.search(self.pattern, text)
-
 
 _unavailable = partial(Sentence, v1_code="UNAVAILABLE", grpc_code="UNAVAILABLE")
 _malformed = partial(Sentence, Meaning.MALFORMED_REQUEST)
@@ -131,19 +127,14 @@ FAILED_VERSION = r"(?m)(?:^|: )version (-?\d+) is at UNAVAILABLE state"
 _REQUEST_ID = r"\[request id: [^\]]*\] "
 
 
-class Recognised(NamedTuple):
-    """The meaning of a text, and the match in the text."""
-
-    meaning: Meaning
-    match: Match[str]
-
-
-def recognise(text: str, among: Container[Meaning] = frozenset(Meaning)) -> Recognised | None:
-    """Return the first of these meanings that a server's text has; None without one."""
+def recognise(
+    text: str, among: Container[Meaning] = frozenset(Meaning)
+) -> tuple[Meaning, Match[str]] | None:
+    """Return the first of these meanings that a server's text has, and its match; else None."""
     for row in SENTENCES:
-        match = row.match(text) if row.meaning in among else None
+        match = re.search(row.pattern, text) if row.meaning in among else None
         if match:
-            return Recognised(row.meaning, match)
+            return row.meaning, match
     return None
 
 
@@ -154,7 +145,9 @@ def says(text: str, meaning: Meaning) -> bool:
 
 def v1_code(text: str) -> str:
     """Return the name of the code that v1 gave with this text; '' if v2's code decides."""
-    return next((row.v1_code for row in SENTENCES if row.v1_code and row.match(text)), "")
+    return next(
+        (row.v1_code for row in SENTENCES if row.v1_code and re.search(row.pattern, text)), ""
+    )
 
 
 def said_by_triton(text: str, grpc_code: str) -> bool:

@@ -57,7 +57,7 @@ async def _serve(options: GatewayOptions, announce: Announce) -> None:
         calls = ControlCalls(upstream)
         over_http = Inferences(upstream, options, "http", meter)
         over_grpc = Inferences(upstream, options, "grpc", meter)
-        for part in (over_http, over_grpc, calls):
+        for part in (over_http, over_grpc):
             stack.callback(part.close)
         front = HttpFront(options, upstream, over_http, calls, access_log, stopping)
         service = GatewayService(options, upstream, over_grpc, calls, access_log, stopping)
@@ -107,8 +107,6 @@ async def _announce(
         reason = await asyncio.wait_for(check, _REPORT_AFTER)
     except asyncio.TimeoutError:
         reason = f"nothing came within {_REPORT_AFTER:g} seconds"
-    finally:
-        pool.shutdown()
     if reason:
         log.warning(
             "asked for Triton, but no v2 inference server answers at %s (gRPC): %s. The gateway "

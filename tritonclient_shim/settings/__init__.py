@@ -111,18 +111,6 @@ _lock = forks.Lock()
 _configured: Mapping[str, Any] = {}
 
 
-class EffectiveSetting(NamedTuple):
-    """One setting as it applies now, for people to read.
-
-    ``value`` has no secrets in it; ``source`` is ``configure()``, ``environment`` or ``default``.
-    """
-
-    name: str
-    value: str
-    source: str
-    variable: str
-
-
 def configure(**changes: Any) -> Settings:
     """Change settings for every context made from now on; contexts that exist keep theirs.
 
@@ -195,21 +183,21 @@ def _combined(configured: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def described() -> tuple[EffectiveSetting, ...]:
-    """Return a row for every setting as it applies now; raise SettingsError as :func:`current`."""
+def described() -> list[str]:
+    """Return a line for each setting that is given, without secrets, and the place it comes from.
+
+    Raise SettingsError as :func:`current`.
+    """
     settings = current()
     shown = {name: _shown(name, getattr(settings, name)) for name in FIELDS}
     shown.update(warnings=warnings_mode(), report=report_path() or "none")
-    return tuple(
-        EffectiveSetting(name, value, _source(name), variable(name))
-        for name, value in shown.items()
-    )
-
-
-def _source(name: str) -> str:
-    if name in _configured:
-        return "configure()"
-    return "environment" if os.environ.get(variable(name)) else "default"
+    given = {name: "environment" for name in shown if os.environ.get(variable(name))}
+    given.update((name, "configure()") for name in _configured)
+    return [
+        f"{name} = {shown[name]}  ({given[name]}; {variable(name)})"
+        for name in shown
+        if name in given
+    ]
 
 
 def _shown(name: str, value: Any) -> str:

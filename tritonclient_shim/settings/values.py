@@ -109,26 +109,18 @@ def _number_or_text(content: int | str) -> int | str:
 
 def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
     """Mapping, pairs, a JSON object or ``name<between>value<separator>…`` → pairs."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"a JSON object ({error})") from None
     if isinstance(value, str):
-        value = _json(value) if value.lstrip().startswith("{") else _parts(value, separator)
-        if isinstance(value, list):
-            value = [_split(part, between, separator) for part in value]
+        parts = [part.strip() for part in value.split(separator)]
+        return [_split(part, between, separator) for part in parts if part]
     try:
-        items = value.items() if isinstance(value, Mapping) else [(k, v) for k, v in value]
+        return [*value.items()] if isinstance(value, Mapping) else [(k, v) for k, v in value]
     except (TypeError, ValueError):
         raise ValueError("a mapping, or pairs of a name and a value") from None
-    return list(items)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"a JSON object ({error})") from None
-
-
-def _parts(text: str, separator: str) -> list[str]:
-    return [part.strip() for part in text.split(separator) if part.strip()]
 
 
 def _split(part: str, between: str, separator: str) -> tuple[str, str]:

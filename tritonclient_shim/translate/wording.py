@@ -24,7 +24,10 @@ def v1_text(
     (docs/v1-behaviour.md §E.8).
     """
     sentence = recognise(message, _WORDINGS)
-    return message if sentence is None else _WORDINGS[sentence.meaning](sentence.match, context)
+    if sentence is None:
+        return message
+    meaning, match = sentence
+    return _WORDINGS[meaning](match, context)
 
 
 def _correlation_id(match: Match[str], context: RequestContext) -> str:

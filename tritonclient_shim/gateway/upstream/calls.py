@@ -28,7 +28,6 @@ class ControlCalls:
         health, loads, others = (
             DaemonExecutor(_THREADS, f"gateway-{kind}") for kind in ("health", "load", "control")
         )
-        self._pools = (health, loads, others)
         self._calls: dict[str, tuple[Callable[[Any], Any], DaemonExecutor]] = {
             "Health": (upstream.health, health),
             "ModelControl": (upstream.model_control, loads),
@@ -39,11 +38,6 @@ class ControlCalls:
         }
         #: Name of a call → the class of its requests.
         self.requests: dict[str, Any] = {name: _RPCS[name].request for name in self._calls}
-
-    def close(self) -> None:
-        """End the threads when they have nothing left to do; do not wait for them."""
-        for pool in self._pools:
-            pool.shutdown()
 
     async def answer(
         self, rpc: str, request: Any, headers: CallHeaders, form: Callable[[Any], T]

@@ -51,9 +51,8 @@ class Inferences:
         self._watching = asyncio.ensure_future(self._watch())
 
     def close(self) -> None:
-        """End the threads when they have nothing left to do; do not wait for them."""
+        """Stop watching the waits."""
         self._watching.cancel()
-        self._threads.shutdown()
 
     async def answer(
         self, inference: Inference, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
