@@ -17,7 +17,6 @@ from tritonclient_shim.core.errors import (
     ServerError,
     cause_of,
 )
-from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -25,6 +24,7 @@ from tritonclient_shim.core.model import (
     ModelProfile,
     V1Reply,
     V1Request,
+    next_request_id,
 )
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning

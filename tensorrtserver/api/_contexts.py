@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
-from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import next_request_id
 from tritonclient_shim.shm.star_names import LazyModule
 
 if TYPE_CHECKING:

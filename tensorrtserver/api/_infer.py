@@ -12,7 +12,7 @@ from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
-from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import next_request_id
 
 if TYPE_CHECKING:
     from tensorrtserver.api import _types as types

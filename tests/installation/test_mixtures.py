@@ -57,7 +57,7 @@ STATES: dict[str, State] = {
     "ours without the folder": ((OURS,), ("tensorrtserver",)),
     "ours without modules": (
         (OURS,),
-        ("tritonclient_shim/core/ids.py", "tensorrtserver/api/_infer.py"),
+        ("tritonclient_shim/core/forks.py", "tensorrtserver/api/_infer.py"),
     ),
 }
 

@@ -28,7 +28,7 @@ big = made('big', 8 << 20)  # as with v1, memory is taken when it is used
 one = np.ones(1000, np.uint8)
 for views in ([np.ones(8 << 20, np.uint8)], [one] * (8 << 10)):  # by way of a mapping, and without
     message = refused(shm.set_shared_memory_region, big, views)
-    assert message.endswith('No space left on device: /dev/shm is full; destroy unused regions '
+    assert message.endswith('No space left on device; if /dev/shm is full, destroy unused regions '
                             'or enlarge it'), message
     kept()
 shm.destroy_shared_memory_region(big)

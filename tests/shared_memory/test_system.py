@@ -169,13 +169,13 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str, size: int) -> None:
 def test_region_read_and_write_check_their_bounds(key: str) -> None:
     """read returns private copies; read and write refuse to leave the region."""
     region = regions.lookup(shm.create_shared_memory_region("r", key, 8))
-    region.write([b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
+    region.write_arrays([np.frombuffer(b"abc", np.uint8), np.array([1], np.uint16)])
     assert region.read(0, 8) == b"abc\1\0\0\0\0" and region.read(8, 0) == b""
     for offset, count in [(0, 9), (8, 1), (-1, 1), (4, -1)]:
         with pytest.raises(RegionError, match="its size is 8 bytes"):
             region.read(offset, count)
     with pytest.raises(RegionError, match="its size is 8 bytes"):
-        region.write([b"nine", b"bytes"])
+        region.write_arrays([np.zeros(4, np.uint8), np.zeros(5, np.uint8)])
 
 
 def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:
@@ -232,7 +232,7 @@ def test_a_killed_fork_deletes_nothing(key: str) -> None:
     [
         (8, "pwrite", errno.ENOSPC, "/dev/shm is full"),
         (MAPPING_THRESHOLD, "posix_fallocate", errno.ENOSPC, "/dev/shm is full"),
-        (8, "pwrite", errno.EIO, r": Input/output error$"),
+        (8, "pwrite", errno.EIO, "Input/output error; if"),
     ],
 )
 def test_memory_that_cannot_be_had(

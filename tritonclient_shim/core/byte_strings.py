@@ -15,7 +15,6 @@ from tritonclient_shim.core.model import Buffer
 
 _LENGTH = struct.Struct("<I")
 
-
 #: After this many elements of one length, read further ones of that length together.
 _RUN = 16
 #: The most elements that are read together, so that a short run costs little.

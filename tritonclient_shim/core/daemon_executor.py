@@ -22,9 +22,7 @@ _Result = TypeVar("_Result")
 
 def within(seconds: float, function: Callable[[], _Result]) -> _Result:
     """Return the function's result. Raise TimeoutError, and leave its thread, if it is late."""
-    future: Future[_Result] = Future()
-    work = partial(_complete, future, function)
-    threading.Thread(target=work, name="time limit", daemon=True).start()
+    future: Future[_Result] = DaemonExecutor(1, "time limit", 0.0).submit(function)
     try:
         return future.result(seconds)
     except _NoResult as late:

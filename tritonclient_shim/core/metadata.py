@@ -14,8 +14,7 @@ from time import monotonic
 MODEL_CONFIGURATION = "model_configuration"
 BINARY = "binary_tensor_data"
 SEQUENCE = "sequence"
-SYSTEM_REGIONS = "system_shared_memory"
-CUDA_REGIONS = "cuda_shared_memory"
+REGIONS = frozenset({"system_shared_memory", "cuda_shared_memory"})
 
 #: Extensions that a server has without listing them, by its name (docs/v2-mapping.md §14).
 _UNLISTED = {"kserve": frozenset({BINARY})}
@@ -81,7 +80,7 @@ def capabilities_of(metadata: ServerMetadata) -> Capabilities:
     return Capabilities(
         f"{metadata.name} {metadata.version}".strip(),
         sequences=SEQUENCE in extensions,
-        regions=bool({SYSTEM_REGIONS, CUDA_REGIONS} & extensions),
+        regions=bool(REGIONS & extensions),
         versions=metadata.name not in _WITHOUT_VERSIONS,
         binary=BINARY in extensions,
     )

@@ -9,6 +9,7 @@ than frozen dataclasses. The other records are dataclasses.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
@@ -39,9 +40,8 @@ class ProtocolRules(NamedTuple):
     #: ``verbose`` prints health, and regions to stderr (docs/v1-behaviour.md §10.2).
     prints_health: bool = False
     regions_to_stderr: bool = False
-    #: ``get_stat`` counts failures, and asynchronous requests on completion
+    #: ``get_stat`` counts asynchronous requests on completion, and no failures
     #: (docs/v1-behaviour.md §4.6).
-    counts_failures: bool = False
     counts_on_completion: bool = False
     #: Closing a context waits for the next asynchronous request (docs/v1-behaviour.md §5).
     close_waits: bool = False
@@ -66,7 +66,6 @@ PROTOCOLS = {
         has_streams=True,
         prints_health=True,
         regions_to_stderr=True,
-        counts_failures=True,
         close_waits=True,
     ),
 }
@@ -134,6 +133,10 @@ class V1Request(NamedTuple):
     timeout_us: int = 0
     id: int = 0
 
+
+#: The next request id: from 1, strictly increasing over all contexts and both protocols, as v1's
+#: server counted (docs/v1-behaviour.md §4.5, §E.11). ``itertools.count`` needs no lock.
+next_request_id = itertools.count(1).__next__
 
 #: One class of a classification result: index, score as float32, label ('' without one;
 #: docs/v1-behaviour.md §4.2).

@@ -19,8 +19,14 @@ from tritonclient_shim.core.errors import (
     UnreadableReply,
     shown_cause,
 )
-from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import Endpoint, InferCall, ModelProfile, V1Reply, V1Request
+from tritonclient_shim.core.model import (
+    Endpoint,
+    InferCall,
+    ModelProfile,
+    V1Reply,
+    V1Request,
+    next_request_id,
+)
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
@@ -315,7 +321,7 @@ class InferSession(ServerSession):
         try:
             reply, results = reading or (answer.reply(self._send), None)
         except InferenceServerException:
-            if counts and self.endpoint.rules.counts_failures:
+            if not self.endpoint.rules.counts_on_completion:
                 self.stat.add(inference.started_ns, inference.sent_ns, received)
             raise
         if counts:

@@ -23,9 +23,8 @@ from tritonclient_shim.core.errors import (
     UnreadableReply,
     shown_cause,
 )
-from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.metadata import capabilities_of
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import Endpoint, next_request_id
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.wording import RequestContext, v1_text
 

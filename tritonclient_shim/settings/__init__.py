@@ -262,12 +262,9 @@ def proxy_for(host: str, secure: bool) -> Proxy | None:
 
 def _excepted(host: str, exceptions: str) -> bool:
     """True if ``no_proxy`` names the host, a domain above it, or everything."""
-    wanted = host.strip("[]").lower().rstrip(".")
-    for entry in re.split(r"[,\s]+", exceptions.lower()):
-        name = entry.strip("[]").strip(".")
-        if entry == "*" or (name and (wanted == name or wanted.endswith("." + name))):
-            return True
-    return False
+    wanted = f".{host.strip('[]').lower().rstrip('.')}"
+    names = [entry.strip("[].") for entry in re.split(r"[,\s]+", exceptions.lower())]
+    return "*" in names or any(name and wanted.endswith(f".{name}") for name in names)
 
 
 def _parsed_proxy(text: str, source: str) -> Proxy:

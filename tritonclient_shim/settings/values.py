@@ -157,14 +157,11 @@ def rewritten(table: tuple[tuple[str, str], ...], address: str) -> tuple[str, bo
     """
     place, slash, prefix = address.partition("/") if "://" not in address else (address, "", "")
     for old, new in table:
-        match = _pattern(old).fullmatch(place)
+        pattern = "(.*)".join(map(re.escape, old.split("*")))
+        match = re.fullmatch(pattern, place, re.IGNORECASE)
         if match is not None:
             return _filled(new, match.groups(), slash + prefix)
     return address, None
-
-
-def _pattern(old: str) -> re.Pattern[str]:
-    return re.compile("(.*)".join(map(re.escape, old.split("*"))), re.IGNORECASE)
 
 
 def _filled(new: str, texts: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:

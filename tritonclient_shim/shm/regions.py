@@ -79,14 +79,16 @@ class Region:
         self._check_bounds("read", offset, count)
         return self._read(offset, count) if count else b""
 
-    def write(self, buffers: Sequence[BytesLike]) -> None:
-        """Copy C-contiguous buffers one after another, from the region's beginning.
+    def write_arrays(self, arrays: Iterable[np.ndarray]) -> None:
+        """Copy the memory of arrays, in C order, one after another from the region's beginning.
 
-        RegionError, with nothing written, when they do not fit.
+        ``S`` elements keep their NUL padding, so the result of ``serialize_string_tensor`` is
+        exact. ``U`` elements are UTF-32. RegionError, with nothing written, for object arrays, and
+        for arrays that do not fit.
         """
-        views = [memoryview(buffer) for buffer in buffers]
-        self._check_bounds("write", 0, sum(view.nbytes for view in views))
-        self._write([view.cast("B") for view in views if view.nbytes])
+        views = [view for view in map(_memory_of, arrays) if len(view)]
+        self._check_bounds("write", 0, sum(map(len, views)))
+        self._write(views)
 
     def destroy(self) -> None:
         """Release the memory, as v1's destroy did for its kind."""
@@ -100,14 +102,6 @@ class Region:
         """Copy the views (of bytes, none empty) one after another, from the beginning."""
         raise NotImplementedError
 
-    def write_arrays(self, arrays: Iterable[np.ndarray]) -> None:
-        """Copy the memory of arrays, in C order, from the region's beginning.
-
-        ``S`` elements keep their NUL padding, so the result of ``serialize_string_tensor`` is
-        exact. ``U`` elements are UTF-32. RegionError for object arrays, and see :meth:`write`.
-        """
-        self.write([_memory_of(array) for array in arrays])
-
     def _check_bounds(self, action: str, offset: int, count: int) -> None:
         # v1 copied without looking and corrupted memory or segfaulted (docs/v1-behaviour.md §7.1).
         if offset < 0 or count < 0 or offset + count > self.byte_size:
@@ -118,7 +112,7 @@ class Region:
             )
 
 
-def _memory_of(array: np.ndarray) -> BytesLike:
+def _memory_of(array: np.ndarray) -> memoryview:
     # v1 copied the pointers of an object array into the region, which no server can use
     # (docs/v1-behaviour.md §7.1).
     if array.dtype.hasobject:
@@ -128,7 +122,7 @@ def _memory_of(array: np.ndarray) -> BytesLike:
             f"to a numeric dtype"
         )
     if not array.nbytes:
-        return b""
+        return memoryview(b"")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 

@@ -18,7 +18,6 @@ a handle that large tensors were copied through.
 from __future__ import annotations
 
 import ctypes
-import errno
 import mmap
 import os
 import weakref
@@ -119,13 +118,21 @@ class SystemRegion(Region):
 
     def _write(self, views: Sequence[memoryview]) -> None:
         """Copy the views; RegionError if the object has become too small or memory is short."""
-        end = sum(len(view) for view in views)
+        end = sum(map(len, views))
         if views and os.fstat(self._descriptor).st_size < end:
             raise self._too_small(end)
         offset = 0
         for view in views:
-            self._write_one(offset, view)
-            offset += len(view)
+            if len(view) >= MAPPING_THRESHOLD:
+                self._mapped(offset + len(view))[offset : offset + len(view)] = view
+                offset += len(view)
+                continue
+            try:
+                while view:
+                    done = os.pwrite(self._descriptor, view, offset)
+                    view, offset = view[done:], offset + done
+            except OSError as error:
+                raise self._unwritable(error) from error
 
     def _mapped(self, end: int) -> _ByteArray:
         """Return the object as an array of ``end`` bytes or more, all of them backed by memory."""
@@ -139,17 +146,6 @@ class SystemRegion(Region):
             except (OSError, ValueError) as error:
                 raise self._unwritable(error) from error
         return self._mapping
-
-    def _write_one(self, offset: int, view: memoryview) -> None:
-        if len(view) >= MAPPING_THRESHOLD:
-            self._mapped(offset + len(view))[offset : offset + len(view)] = view
-            return
-        try:
-            while view:
-                done = os.pwrite(self._descriptor, view, offset)
-                view, offset = view[done:], offset + done
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def destroy(self) -> None:
         """Unlink the key and do nothing else; RegionError -5 where no such key exists."""
@@ -169,12 +165,9 @@ class SystemRegion(Region):
         )
 
     def _unwritable(self, error: OSError | ValueError) -> RegionError:
-        advice = ""
-        if getattr(error, "errno", None) == errno.ENOSPC:
-            advice = ": /dev/shm is full; destroy unused regions or enlarge it"
-        reason = getattr(error, "strerror", None) or error
         return RegionError(
-            f"cannot use shared memory region '{self.name}' (key '{self.key}'): {reason}{advice}"
+            f"cannot use shared memory region '{self.name}' (key '{self.key}'): {error}; if "
+            "/dev/shm is full, destroy unused regions or enlarge it"
         )
 
 

@@ -20,8 +20,7 @@ from google.protobuf import text_format
 
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.errors import ServerError
-from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import Buffer
+from tritonclient_shim.core.model import Buffer, next_request_id
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.clients import http_headers, tls_context
 from tritonclient_shim.gateway.http import routes

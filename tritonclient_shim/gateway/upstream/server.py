@@ -17,8 +17,7 @@ from tritonclient_shim.core.errors import (
     Unsendable,
     cause_of,
 )
-from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import V1Reply
+from tritonclient_shim.core.model import V1Reply, next_request_id
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.releases import Release
