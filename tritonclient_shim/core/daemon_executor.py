@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import deque
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as _NoResult
+from contextlib import suppress
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.core import forks
@@ -46,10 +47,9 @@ class DaemonExecutor(Executor):
     def after_fork(self) -> None:
         """Begin without threads and jobs, in a forked child too."""
         self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self._jobs: deque[Job] = deque()
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._running = 0
-        self._idle = 0
+        self._idle = 0  # threads that wait for a job, without those that a job has been put for
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""
@@ -63,11 +63,11 @@ class DaemonExecutor(Executor):
         Raises RuntimeError when there is no thread and none can be started.
         """
         with self._lock:
-            self._jobs.append(job)
-            if len(self._jobs) <= self._idle:
-                self._changed.notify()
+            if self._idle:
+                self._idle -= 1
             elif self._running < self._limit:
                 self._start()
+            self._jobs.put(job)
 
     def _start(self) -> None:
         self._running += 1
@@ -76,8 +76,7 @@ class DaemonExecutor(Executor):
             threading.Thread(target=self._work, name=name, daemon=True).start()
         except RuntimeError:
             self._running -= 1
-            if self._running == 0:  # else a thread that there is will come to it
-                self._jobs.pop()
+            if self._running == 0:  # else a thread that there is will come to the job
                 raise
 
     def _work(self) -> None:
@@ -90,14 +89,17 @@ class DaemonExecutor(Executor):
     def _next(self) -> Job | None:
         """Return the next job; None when this thread has to end."""
         with self._lock:
-            while not self._jobs:
-                self._idle += 1
-                notified = self._changed.wait(self._linger)
-                self._idle -= 1
-                if not notified and not self._jobs:
-                    self._running -= 1
-                    return None
-            return self._jobs.popleft()
+            with suppress(Empty):
+                return self._jobs.get_nowait()
+            self._idle += 1
+        with suppress(Empty):
+            return self._jobs.get(timeout=self._linger)
+        with self._lock:
+            with suppress(Empty):  # a job that was put meanwhile, for this thread
+                return self._jobs.get_nowait()
+            self._idle = max(0, self._idle - 1)
+            self._running -= 1
+        return None
 
 
 def _run(job: Job) -> None:
