@@ -50,9 +50,9 @@ class Ran(NamedTuple):
 
 
 def run(script: Path, *arguments: str) -> Ran:
-    """Run a program with this interpreter, without notices."""
+    """Run a program with this interpreter, without notices, and warnings of tritonclient 2.50."""
     done = subprocess.run(
-        [sys.executable, str(script), *arguments],
+        [sys.executable, "-W", "ignore", str(script), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=120,
