@@ -114,13 +114,13 @@ def test_requests_go_on(
 def test_triton_in_the_place_of_another(
     relay: Relay, open_server: RunningServer, triton: TritonServer, protocol: int
 ) -> None:
-    """When Triton has replaced a server, old and new contexts can do what Triton can."""
+    """When Triton has replaced a server, old and new contexts can do what Triton can, at once."""
     relay.lead_to(open_server.url(protocol))
     address = relay.address, ProtocolType(protocol), "simple"
     before = InferContext(*address)
     total(before)
     relay.lead_to(triton.url(protocol))
-    after = eventually(lambda: InferContext(*address, correlation_id=7))
+    after = after_break(lambda: InferContext(*address, correlation_id=7))
     for context in (after, before):
         assert eventually(partial(total, context, corr_id=7)) == [*range(0, 32, 2)]
         with pytest.raises(InferenceServerException, match="batch-size 9"):

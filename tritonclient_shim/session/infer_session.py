@@ -15,6 +15,7 @@ from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
+    InvalidRequest,
     ServerError,
     UnreadableReply,
     shown_cause,
@@ -131,15 +132,29 @@ class InferSession(ServerSession):
                 self._send, self._start = self._stream.infer, self._stream.send
                 self._run_id = self._requests.next_id
             self._find_model(request_id)
+            self._check_context(streaming)
             profile = self._model.profile
-            if profile is not None:
-                version, number = self.model_version, self.correlation_id
-                open_servers.check_context(profile, version, number, streaming)
         if streaming and profile and profile.decoupled:
             raise InferenceServerException(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
                 "of responses, which this API cannot express; use tritonclient.grpc's streams"
             )
+
+    def _check_context(self, streaming: bool) -> None:
+        """Raise InvalidRequest for a context that the server would misunderstand.
+
+        What is known of the server may be outdated, so it is asked once more.
+        """
+        known = self._model.profile
+        if known is None:
+            return
+        asked = self.model_version, self.correlation_id, streaming
+        try:
+            open_servers.check_context(known, *asked)
+        except InvalidRequest:
+            if not self._model.reloaded(self.backend, known):
+                raise
+            open_servers.check_context(self._model.profile or known, *asked)
 
     def _find_model(self, request_id: int) -> None:
         """Read the model's configuration, unless it is known but has no version loaded.
@@ -300,12 +315,15 @@ class InferSession(ServerSession):
 
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
+        reading = None
         if self.endpoint.rules.counts_on_completion and not isinstance(outcome, BackendError):
+            reading = sent.prepared.read(outcome) if sent.prepared else None
             # v1's server refused, and so did not count, what has no v1 reply.
-            reply = outcome_of(to_v1.v1_reply, sent.profile, sent.request, outcome, None)
+            asked = sent.profile, sent.request
+            reply = None if reading else outcome_of(to_v1.v1_reply, *asked, outcome, None)
             if not isinstance(reply, BackendError):
                 self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
-        self._requests.complete(sent.answered(outcome))
+        self._requests.complete(Answered(sent, outcome, reading))
 
     def _read(self, answer: Answer, received: int, client_id: int = 0) -> Completed:
         """Return an answered request completed and counted.
@@ -316,7 +334,7 @@ class InferSession(ServerSession):
             inference, reading = answer.inference, None
         else:
             inference, known = answer.sent.inference, answer.sent.prepared
-            reading = known and known.read(answer.outcome)
+            reading = answer.reading or (known and known.read(answer.outcome))
         counts = not (client_id and self.endpoint.rules.counts_on_completion)
         try:
             reply, results = reading or (answer.reply(self._send), None)

@@ -24,7 +24,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import InferCall, InferReply, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest
+from tritonclient_shim.session.prepared import PreparedRequest, Reading
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context, check_request
@@ -199,10 +199,14 @@ class Refused(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request that was sent, and its outcome."""
+    """A request that was sent, and its outcome.
+
+    ``reading`` is what its prepared request has read of the outcome, if it has been asked.
+    """
 
     sent: Sendable
     outcome: Outcome
+    reading: Reading | None = None
 
     @property
     def inference(self) -> Inference:
@@ -233,7 +237,7 @@ class Answered(NamedTuple):
 
     def _read(self) -> V1Reply:
         """Return the reply. Raises BackendError."""
-        sent, outcome = self
+        sent, outcome, _ = self
         described = sent.profile.server.configurations
         if isinstance(outcome, ForeignError) and outcome.refusal and not described:
             # an HTTP framework, of a server that is not Triton
@@ -272,8 +276,8 @@ class Answered(NamedTuple):
         """Raise ServerError for a reply of a server that has not done what was asked of it."""
         asked, answered = self.sent.request.model_version, reply.model_version
         if self.sent.profile.server.configurations:
-            # Triton numbers its versions; perhaps another server listens there since.
-            if not answered.isdigit() and self._reloaded():
+            # Triton numbers its versions: another server may have replaced it.
+            if to_v1.version_number(answered) < 0 and self._reloaded():
                 self._check_request()
         elif asked >= 0 and answered not in ("", str(asked)):
             raise ServerError(

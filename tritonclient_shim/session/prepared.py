@@ -163,9 +163,8 @@ class PreparedRequest:
         expected = self._expected
         if isinstance(answer, BackendError) or not len(answer.outputs) == len(expected) > 0:
             return None
-        asked, answered = self._request.model_version, answer.model_version
-        # another server may have replaced Triton, or does not obey versions
-        if not answered.isdigit() or (asked >= 0 and answered != str(asked)):
+        version = to_v1.version_number(answer.model_version)
+        if version < 0:  # Triton numbers its versions: another server may have replaced it
             return None
         tensors = {tensor.name: tensor for tensor in answer.outputs}
         batch, results = self._request.batch_size, {}
@@ -182,7 +181,6 @@ class PreparedRequest:
                 return None
             # Backends check the size of data by the reply's own datatype.
             results[key] = arrays(datatype, shape, tensor.data, batch)
-        version = to_v1.version_number(answer.model_version)
         return V1Reply(answer.model_name or self.profile.name, version, batch, ()), results
 
     def _arrays_expected(self) -> list[tuple[Any, str, str]]:
