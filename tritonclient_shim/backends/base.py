@@ -7,17 +7,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import (
-    Any,
-    Awaitable,
-    Callable,
-    Mapping,
-    Protocol,
-    Sequence,
-    Tuple,
-    TypeVar,
-    Union,
-)
+from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, TypeVar, Union
 
 from tritonclient_shim.backends import replies
 from tritonclient_shim.backends.replies import JsonFields
