@@ -87,8 +87,7 @@ def c_string(value: Any, position: int, errors: str = "surrogateescape") -> str:
 def model_name(value: Any, position: int) -> str:
     """Return the name of a model to load, to unload or to ask about, its NULs included."""
     _refuse_none(value, "model_name must be text")
-    encoded = _encoded(value, position)
-    return value if isinstance(value, str) else whole(encoded)
+    return whole(_encoded(value, position))
 
 
 def _encoded(value: Any, position: int) -> bytes:

@@ -145,9 +145,8 @@ def says(text: str, meaning: Meaning) -> bool:
 
 def v1_code(text: str) -> str:
     """Return the name of the code that v1 gave with this text; '' if v2's code decides."""
-    return next(
-        (row.v1_code for row in SENTENCES if row.v1_code and re.search(row.pattern, text)), ""
-    )
+    rows = (row for row in SENTENCES if row.v1_code and re.search(row.pattern, text))
+    return next((row.v1_code for row in rows), "")
 
 
 def said_by_triton(text: str, grpc_code: str) -> bool:

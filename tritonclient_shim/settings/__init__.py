@@ -193,11 +193,8 @@ def described() -> list[str]:
     shown.update(warnings=warnings_mode(), report=report_path() or "none")
     given = {name: "environment" for name in shown if os.environ.get(variable(name))}
     given.update((name, "configure()") for name in _configured)
-    return [
-        f"{name} = {shown[name]}  ({given[name]}; {variable(name)})"
-        for name in shown
-        if name in given
-    ]
+    rows = [(name, value, given[name]) for name, value in shown.items() if name in given]
+    return [f"{name} = {value}  ({source}; {variable(name)})" for name, value, source in rows]
 
 
 def _shown(name: str, value: Any) -> str:
