@@ -79,12 +79,11 @@ def hidden_broad_except(node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect, the only paths that may cause it, and a line that its detector must report."""
+    """An effect, and the only paths that may cause it."""
 
     name: str
     matches: Callable[[ast.AST], bool]
     doors: tuple[str, ...]
-    sample: str
 
 
 #: Modules that ``migrate`` writes into users' folders. No module of ours imports them.
@@ -95,14 +94,12 @@ EFFECTS = (
         "import tritonclient",
         imports("tritonclient"),
         (SHIM + "backends/", SHIM + "core/errors.py", SHIM + "shm/cuda.py"),
-        "from tritonclient.utils import InferenceServerException",
     ),
-    Effect("warnings", imports("warnings"), (SHIM + "notice/",), "import warnings"),
+    Effect("warnings", imports("warnings"), (SHIM + "notice/",)),
     Effect(
         "os.environ",
         uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
         (SHIM + "settings/",),
-        "from os import getenv",
     ),
     Effect(
         "print, stdout",
@@ -113,7 +110,6 @@ EFFECTS = (
             SHIM + "notice/watch.py",
             SHIM + "session/control.py",
         ),
-        "print('x')",
     ),
     Effect(
         "ctypes",
@@ -125,7 +121,6 @@ EFFECTS = (
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
         ),
-        "from ctypes import c_void_p",
     ),
     Effect(
         "threads",
@@ -141,7 +136,6 @@ EFFECTS = (
             SHIM + "gateway/",
             SHIM + "backends/",
         ),
-        "threading.Thread(target=f)",
     ),
     Effect(
         "locks",  # each lock must be free in a forked child
@@ -154,7 +148,6 @@ EFFECTS = (
             SHIM + "backends/grpc/stream.py",
             SHIM + "gateway/",  # it does not fork
         ),
-        "lock = threading.Lock()",
     ),
     Effect(
         "broad except",
@@ -174,13 +167,11 @@ EFFECTS = (
             SHIM + "gateway/upstream/calls.py",
             SHIM + "gateway/upstream/server.py",
         ),
-        "try: f()\nexcept Exception: g()",
     ),
     Effect(
         "hidden broad except",
         hidden_broad_except,
         (),
-        "async def f(): await asyncio.gather(g(), return_exceptions=True)",
     ),
 )
 
@@ -200,22 +191,3 @@ def test_effect_has_one_place(effect: Effect) -> None:
         for line in lines(effect, tree)
     )
     assert not elsewhere, f"{effect.name} belongs in {', '.join(effect.doors)}"
-
-
-@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
-def test_detector_sees_its_effect(effect: Effect) -> None:
-    """Each detector reports its effect, and no innocent line."""
-    assert lines(effect, ast.parse(effect.sample))
-    assert not lines(effect, ast.parse("import os\nos.path.join('a')\nprinted = 1"))
-
-
-@pytest.mark.parametrize(
-    ("source", "hidden"),
-    [
-        ("with contextlib.suppress(KeyError, Exception): f()", True),
-        ("with suppress(KeyError): f()", False),
-    ],
-)
-def test_detector_sees_hidden_broad_excepts(source: str, hidden: bool) -> None:
-    """Each way to catch everything without an ``except`` is reported, and nothing else."""
-    assert any(map(hidden_broad_except, ast.walk(ast.parse(source)))) is hidden

@@ -75,32 +75,3 @@ def test_every_folder_has_its_row() -> None:
     inside = {path.parent.name for path in (ROOT / "tritonclient_shim").glob("*/__init__.py")}
     beside = {"tensorrtserver", "deploy", "docs", "testbed", "demo", "benchmarks"}
     assert {f"{name}/" for name in inside | beside} - folders == set()
-
-
-def test_ruff_has_one_version() -> None:
-    """pre-commit and scripts/check pin one version of ruff."""
-    (pinned,) = re.findall(r"ruff==([\d.]+)", (ROOT / "tox.ini").read_text("utf-8"))
-    hooks = re.findall(r"ruff==([\d.]+)", (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
-    assert hooks and set(hooks) == {pinned}
-
-
-def test_hosted_runs_have_every_environment() -> None:
-    """The workflow calls scripts/check, and scripts/test for every environment of tox."""
-    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
-    (listed,) = re.findall(
-        r"^env_list =\n((?:    .+\n)+)", (ROOT / "tox.ini").read_text("utf-8"), re.M
-    )
-    wanted = [name for name in listed.split() if name != "check"]
-    assert re.findall(r"environment: ([\w-]+)}", text) == wanted
-    commands = re.findall(r"- run: (\S+)", text)
-    assert {"scripts/check", "scripts/test"} <= set(commands)
-    assert [command for command in commands if not (ROOT / command).exists()] == []
-
-
-def test_named_tests_exist() -> None:
-    """Each file and folder of tests that tox and the scripts name exists."""
-    scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file()]
-    texts = (path.read_text("utf-8") for path in [ROOT / "tox.ini", *scripts])
-    named = {name for text in texts for name in re.findall(r"\btests(?:/\w+)+(?:\.\w+)?", text)}
-    assert named
-    assert not {name for name in named if not (ROOT / name).exists()}
