@@ -15,6 +15,7 @@ from tests.backends.scripted_server import Answer, ScriptedServer, http
 from tests.cli.cli_scripts import shim
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _server, doctor, main
+from tritonclient_shim.cli._findings import WRONG
 
 MODELS = (
     *("simple", "classify", "classify_nolabels", "ensemble_classify"),
@@ -208,7 +209,7 @@ def test_imports_wait_for_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"protobuf": "3.19.6"}
     monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or installed(name))
     monkeypatch.setattr(doctor, "import_error", lambda modules: "ImportError: no")
-    (wrong,) = [row.text for row in doctor.versions() if row.level == doctor.WRONG]
+    (wrong,) = [row.text for row in doctor.versions() if row.level == WRONG]
     assert wrong.startswith("protobuf 3.19.6 is too old: >=3.20.2 is needed. Install it:\n")
 
 

@@ -8,7 +8,7 @@ from typing import Callable, Iterator, TypeVar
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli import count
-from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
+from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within

@@ -18,16 +18,8 @@ from typing import Iterator, NamedTuple
 
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import show
+from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
-
-OK, NOTE, WRONG = "ok", "note", "WRONG"
-
-
-class Finding(NamedTuple):
-    """One result of a check: ``level`` is OK, NOTE or WRONG."""
-
-    level: str
-    text: str
 
 
 class _Requirement(NamedTuple):
