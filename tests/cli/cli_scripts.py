@@ -39,13 +39,13 @@ def shim(folder: Path, *arguments: str, **variables: str) -> Any:
     return python(folder, "-m", "tritonclient_shim", *arguments, **variables)
 
 
-def started(folder: Path, *arguments: str) -> Any:
+def started(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> Any:
     """Start ``tritonclient-shim arguments``, which Ctrl-C can reach."""
     return subprocess.Popen(
         [sys.executable, "-m", "tritonclient_shim", *arguments],
         cwd=str(folder),
         env=_environment(),
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         # a background job of a shell ignores the signal

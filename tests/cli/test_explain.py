@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -113,7 +114,9 @@ def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) ->
 )
 def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
     """`| head` ends the command without a traceback."""
-    with started(SOURCES, *command) as process:
-        process.stdout.close()
+    reader, writer = os.pipe()
+    os.close(reader)  # before the command starts: a pipe takes a short output without any reader
+    with started(SOURCES, *command, stdout=writer) as process:
+        os.close(writer)
         assert process.stderr.read() == ""
         assert process.wait() == 141  # as a shell reports SIGPIPE
