@@ -21,7 +21,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def text(rows: list[UsageRow]) -> str:
-    """Return plain text: each symbol once, with its totals, its successor and its places."""
+    """Return plain text: each symbol once, with its calls, its successor and its places."""
     groups = [line for group in grouped(rows) for line in _paragraph(group)]
     return "\n".join([_TITLE, "", *groups, summary(rows), *next_step(rows), ""])
 
@@ -39,15 +39,11 @@ def _paragraph(group: list[UsageRow]) -> list[str]:
 
 def _total(group: list[UsageRow]) -> str:
     places = f"{len(group)} place" + "s" * (len(group) != 1)
-    counts = [row.count for row in group if row.count is not None]
-    if not counts:
-        return places
-    return f"{sum(counts)} call{'s' * (sum(counts) != 1)} at {places}"
+    calls = sum(row.count or 0 for row in group)
+    return f"{calls} call{'s' * (calls != 1)} at {places}"
 
 
 def _where(row: UsageRow) -> str:
-    if row.count is None:
-        return row.place
     return f"{row.place}  " + ("once" if row.count == 1 else f"{row.count} times")
 
 
