@@ -6,7 +6,7 @@ import json
 import shutil
 import socket
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -136,30 +136,91 @@ def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Check that the server runs, its address and its port" in text
 
 
+_MISSING, _REFUSED = http(404), http(400, b'{"error": "no such thing"}')
+
+
+def of_replies(
+    capsys: pytest.CaptureFixture[str], replies: dict[str, Any], extensions: tuple[str, ...] = ()
+) -> tuple[int, str]:
+    """Return exit status and output for a server with these replies by path."""
+    known: dict[str, Any] = {
+        "/v2": {"name": "triton", "version": "2.0", "extensions": [*extensions]},
+        "/v2/health/live": {},
+        "/v2/health/ready": {},
+        **replies,
+    }
+
+    def answer(request: bytes) -> Answer:
+        reply = known.get(request.split()[1].decode().rstrip("/"), _MISSING)
+        if isinstance(reply, bytes):
+            return reply
+        return http(200, json.dumps(reply).encode(), "Content-Type: application/json")
+
+    with ScriptedServer(answer) as server:
+        status = main(["doctor", "--url", server.address, "--protocol", "http"])
+    return status, capsys.readouterr().out
+
+
+def ready(*names: str) -> dict[str, Any]:
+    """Return the reply with a list of ready models."""
+    rows = [{"name": name, "version": "1", "state": "READY"} for name in names]
+    return {"/v2/repository/index": rows}
+
+
 def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     """A model without a readable configuration is named with the reason. More models follow."""
     config = {"name": "plain", "platform": "x", "max_batch_size": 0, "input": [], "output": []}
-
-    def answer(request: bytes) -> Answer:
-        path = request.split()[1].decode().rstrip("/")
-        if path == "/v2/models/odd/config":
-            return http(400, b'{"error": "no such thing"}')
-        known: dict[str, object] = {
-            "/v2": {"name": "triton", "version": "2.0", "extensions": ["model_configuration"]},
-            "/v2/health/live": {},
-            "/v2/health/ready": {},
-            "/v2/repository/index": [
-                {"name": name, "version": "1", "state": "READY"} for name in ("odd", "plain")
-            ],
-            "/v2/models/plain/config": config,
-        }
-        return http(200, json.dumps(known[path]).encode(), "Content-Type: application/json")
-
-    with ScriptedServer(answer) as server:
-        assert main(["doctor", "--url", server.address, "--protocol", "http"]) == 1
-    text = capsys.readouterr().out
+    replies = {"/v2/models/odd/config": _REFUSED, "/v2/models/plain/config": config}
+    status, text = of_replies(
+        capsys, {**ready("odd", "plain"), **replies}, ("model_configuration",)
+    )
+    assert status == 1
     assert "WRONG  model 'odd' has no readable configuration: no such thing" in text
     assert "ok     1 model without remarks: covered" in text
+
+
+@pytest.mark.parametrize(
+    ("replies", "status", "says"),
+    [
+        ({}, 0, "note   it has no list of its models over this protocol"),
+        ({"/v2/health/ready": _REFUSED, **ready()}, 0, "note   live, but not ready"),
+        ({"/v2/repository/index": {"name": 5}}, 1, ", after it had answered other questions"),
+    ],
+    ids=["no list", "not ready", "unreadable list"],
+)
+def test_a_server_that_answers_in_part(
+    capsys: pytest.CaptureFixture[str], replies: dict[str, Any], status: int, says: str
+) -> None:
+    """The doctor says what a server that answers does not offer."""
+    ended, text = of_replies(capsys, replies)
+    assert (ended, says in text) == (status, True), text
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ([], "its server tells no inputs: contexts take any"),
+        ([{"name": "A", "datatype": "FP32", "shape": [1]}], "described by its metadata; "),
+    ],
+)
+def test_a_server_without_configurations(
+    capsys: pytest.CaptureFixture[str], inputs: list[dict[str, Any]], says: str
+) -> None:
+    """A model without a configuration is no error. The doctor points to the setting models."""
+    metadata = {"name": "open", "platform": "x", "inputs": inputs, "outputs": inputs}
+    status, text = of_replies(capsys, {**ready("open"), "/v2/models/open": metadata})
+    assert status == 0
+    assert f"ok     model 'open': {says}" in text
+
+
+def test_an_unusable_setting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a setting that no context accepts, the server is reported with the context's error."""
+    monkeypatch.setenv("TRITON_SHIM_ROOT_CERTIFICATES", __file__)
+    assert main(["doctor", "--url", "https://localhost:1"]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("What is wrong\n  WRONG  The root certificates "), text
 
 
 def test_healthy_installation(tmp_path: Path) -> None:

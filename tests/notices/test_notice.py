@@ -199,6 +199,17 @@ def test_place_is_the_users(tmp_path: Path, name: str) -> None:
     assert [place for place, _ in noticed(done.stderr)] == [f"script.py:{line}" for line in lines]
 
 
+def test_a_method_that_a_thread_runs_directly(tmp_path: Path) -> None:
+    """A use without any line of the user's is noticed too."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "thread = threading.Thread(target=ProtocolType.from_str, args=('http',))\n"
+        "thread.start()\nthread.join()\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert [id for _, id in noticed(done.stderr)] == ["TS011"]
+
+
 def test_error_names_the_use(tmp_path: Path) -> None:
     """In mode ``error`` each use raises its own notice, not only the first."""
     text = (
