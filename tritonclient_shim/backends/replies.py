@@ -53,7 +53,7 @@ class JsonFields:
 
     def number(self, name: str, default: Any = _REQUIRED) -> int:
         """Return an integer from 0 to 2**64 - 1."""
-        number = integer(self.value.get(name, default))
+        number = integer(self.value.get(name))
         if number is None and default is not _REQUIRED:
             number = default
         if type(number) is not int or not 0 <= number < 2**64:
