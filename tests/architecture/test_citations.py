@@ -70,9 +70,3 @@ def test_documents_name_sections_of_their_own() -> None:
         assert len(sections) == len(set(sections))
         text = CITATION.sub("", (ROOT / document).read_text("utf-8"))
         assert not {name[1:] for name in re.findall(SECTION, text)} - set(sections)
-
-
-def test_no_message_links_to_a_section_of_a_page() -> None:
-    """No message links to a page in ``docs``. An installed package has no such page."""
-    for path in (ROOT / "tritonclient_shim").rglob("*.py"):
-        assert not re.search(r"docs/[\w-]+\.md#", path.read_text("utf-8")), path

@@ -95,13 +95,6 @@ def test_every_public_name_has_an_entry_or_a_reason() -> None:
     assert not names - set(BY_SYMBOL) - set(EXEMPT)
 
 
-def test_exemptions_are_needed_and_give_a_reason() -> None:
-    """An exemption's name exists, has no entry, and has a reason."""
-    assert not set(EXEMPT) - set(public_names())
-    assert not set(EXEMPT) & set(BY_SYMBOL)
-    assert all(len(reason) > 10 for reason in EXEMPT.values())
-
-
 def test_symbols_exist() -> None:
     """Every symbol of the registry is a name of the facade."""
     known = set(public_names())

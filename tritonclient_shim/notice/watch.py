@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any, Callable, Mapping
 
 from tritonclient_shim import settings, usage
-from tritonclient_shim.core import forks
 from tritonclient_shim.notice import warn
 from tritonclient_shim.registry.patterns import (
     ARGUMENT_PATTERNS,
@@ -21,8 +20,6 @@ from tritonclient_shim.registry.patterns import (
     WITH_SCHEME,
     ArgumentPattern,
 )
-
-_lock = forks.Lock()
 
 
 class _NoticeState:
@@ -66,10 +63,7 @@ def handle_use(id: str, facade: FrameType) -> bool:
 def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     if state.headline_given:
         return
-    with _lock.lock:
-        if state.headline_given:
-            return
-        state.headline_given = True
+    state.headline_given = True
     _point_to_run_at_exit()
     try:
         warn.issue(warn.headline_of(ids[0]), frame)
