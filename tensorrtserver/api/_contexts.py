@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
-from tritonclient_shim.core.model import next_request_id
 from tritonclient_shim.shm.star_names import LazyModule
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ class ServerContext(Context):
         self._last_request_id = None
         if self._ctx is None:
             raise self._closed()
+        from tritonclient_shim.core.model import next_request_id
+
         request_id = next_request_id()
         result = operation(self._ctx, *arguments, request_id)
         self._last_request_id = request_id if keep_id else 0

@@ -12,7 +12,6 @@ from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
-from tritonclient_shim.core.model import next_request_id
 
 if TYPE_CHECKING:
     from tensorrtserver.api import _types as types
@@ -96,7 +95,7 @@ class InferContext(Context):
         self._last_correlation_id = 0
         notice.used("TS050")
         from tritonclient_shim.core.errors import InferenceServerException
-        from tritonclient_shim.core.model import PROTOCOLS
+        from tritonclient_shim.core.model import PROTOCOLS, next_request_id
         from tritonclient_shim.session import control
         from tritonclient_shim.session.infer_session import InferSession
         from tritonclient_shim.translate import constructors
