@@ -112,7 +112,8 @@ def test_chosen_metadata_of_a_stream(behind: TritonServer, start_gateway: StartG
                 talk.end()
                 seen = {name: proxy.seen["ModelStreamInfer"].get(name) for name in SENT}
                 assert seen == {**dict.fromkeys(SENT), **sent, "x-other": None}
-        assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"
+                if sent:  # Triton 2.33 is asked again for the next stream
+                    assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"
 
 
 def test_credentials_of_the_gateway(

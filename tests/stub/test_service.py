@@ -26,6 +26,9 @@ from tests.stub.stub_cases import (
     outputs_of,
     simple_request,
 )
+from tritonclient_shim.backends import open_backend
+from tritonclient_shim.core.model import GRPC, Endpoint
+from tritonclient_shim.gateway.grpc.stream import is_fragile
 
 LOAD, UNLOAD = pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD
 WAYS: dict[str, Callable[[TritonServer, Gateway], Any]] = {
@@ -271,14 +274,17 @@ REFUSED = {
 
 
 @pytest.mark.smoke
-def test_refusals(infer: Any) -> None:
+def test_refusals(infer: Any, triton: TritonServer, request: pytest.FixtureRequest) -> None:
     """A refusal has v1's code and text, echoes the id, and is no error of the transport."""
     # docs/v1-behaviour.md §3.4, §9.3
-    for case, (request, code, text) in REFUSED.items():
-        request.meta_data.id = 2**63 + 5
-        response = infer(request)
-        refused_with, message = outcome(response)
-        assert (refused_with, message[: len(text)]) == (code, text), case
+    old = is_fragile(open_backend(Endpoint(GRPC, triton.grpc)))
+    for case, (message, code, text) in REFUSED.items():
+        if old and case == "version of a request" and "[stub stream]" in request.node.name:
+            continue  # Triton 2.33 crashes (docs/servers.md)
+        message.meta_data.id = 2**63 + 5
+        response = infer(message)
+        refused_with, words = outcome(response)
+        assert (refused_with, words[: len(text)]) == (code, text), case
         assert response.meta_data == pb.InferResponse(meta_data={"id": 2**63 + 5}).meta_data
         assert not response.raw_output
 
