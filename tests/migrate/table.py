@@ -65,7 +65,7 @@ OWN = (
             *("real_context_subclass", "real_cuda", "real_detector", "real_dotted"),
             *("real_old_async", "real_package", "real_recommender", "real_service"),
             *("real_several", "real_simple", "real_status_print", "real_tracker"),
-            *("real_user_data", "star_through_files", "strings", "threads"),
+            *("real_star_constants", "real_user_data", "star_through_files", "strings", "threads"),
         )
     ),
     *(
@@ -73,6 +73,7 @@ OWN = (
         for name in (
             *("real_text_batch", "late_import", "multiproc"),
             *("real_async_global", "real_errors", "real_model_only_there", "real_speech_class"),
+            *("real_batches", "real_closing_subclass", "real_config_print"),
             *("real_strings", "real_subclass", "star_names", "thread_last"),
         )
     ),
@@ -99,6 +100,7 @@ OWN = (
     _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
     _own("real_literal", "{url}", protocols=GRPC),
     _own("real_stub", "-u", "{url}", protocols=GRPC),
+    _own("real_stub_future", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
     _own("stub_status", "{url}", protocols=GRPC),
     _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),

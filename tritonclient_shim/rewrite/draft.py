@@ -24,6 +24,7 @@ _THREADED = re.compile(
     r"|tornado|bottle|fastapi|django|falcon|grpc)\b",
     re.M,
 )
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them.
 _SHOWING = frozenset(
     ("str", "repr", "int", "print", "format", "min", "max")
@@ -74,10 +75,15 @@ class Draft:
         """True if the file has a use with one of these ids."""
         return any(site.id in ids for site in self.sites)
 
+    @cached_property
+    def has_classes(self) -> bool:
+        """True if the outputs of the file's requests may be classes."""
+        return self.has("TS063") or self.beside.has_classes
+
     @property
     def model_class(self) -> str:
         """Return the helper for contexts whose requests do not see their models."""
-        return "ClassModel" if self.has("TS063") else "InferModel"
+        return "ClassModel" if self.has_classes else "InferModel"
 
     # --- outcomes
 
@@ -117,12 +123,20 @@ class Draft:
         return literal
 
     def is_tried(self, node: ast.AST) -> bool:
-        """True if the file may catch an error of a node: in a ``try``, or around its function."""
-        tries = [part for part in ast.walk(self.source.tree) if isinstance(part, ast.Try)]
-        frame = self.evaluator.scopes.places[node].scope.frame
-        in_function = not isinstance(frame.node, ast.Module)
+        """True if a ``try`` has handlers for a node, or for a call of its function or class."""
+        nodes = list(ast.walk(self.source.tree))
+        tries = [part for part in nodes if isinstance(part, ast.Try) and part.handlers]
         around = set(self.flows.around(node))
-        return any(part.handlers and (in_function or part in around) for part in tries)
+        callers = {part.name for part in around if isinstance(part, _NAMED)}
+        definitions = [(part.name, _names(part)) for part in nodes if isinstance(part, _NAMED)]
+        for _ in definitions:  # functions that call functions
+            callers.update(name for name, names in definitions if names & callers)
+        return any(part in around or _names(*part.body) & callers for part in tries)
+
+    @cached_property
+    def attributes(self) -> set[str]:
+        """Return the names of all attributes in the file."""
+        return {getattr(node, "attr", "") for node in ast.walk(self.source.tree)}
 
     def shows(self, test: Callable[[Value], bool]) -> bool:
         """True if the file makes text of a value, compares its size, or reads its name."""
@@ -173,6 +187,12 @@ class Draft:
     def need(self, *helpers: str) -> None:
         """Add helpers to those that the file imports."""
         self.helpers.update(helpers)
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    """Return all names and attributes in some nodes."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    return {str(getattr(part, "attr", getattr(part, "id", ""))) for part in parts}
 
 
 def _shows(node: ast.expr, parent: ast.AST) -> bool:

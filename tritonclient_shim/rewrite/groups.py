@@ -185,12 +185,15 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
     """
     inside = {id(part) for node, _ in plans for part in ast.walk(node)}
     rules = {**FORMATS, **PROTOCOLS}
+    is_safe = not draft.options.unsafe
+    contexts_elsewhere = draft.beside.has_contexts or (draft.beside.linked and is_safe)
     constants: Plans = []
     for site in draft.sites:
         node = site.whole
         if site.id not in rules or draft.outcome(site):
             continue
-        stays = is_partial if site.id in PROTOCOLS else draft.contexts_stay and site.id in _FORMS
+        formats_stay = site.id in _FORMS and (draft.contexts_stay or contexts_elsewhere)
+        stays = is_partial if site.id in PROTOCOLS else formats_stay
         if stays and id(node) not in inside:
             draft.todo(node, "stays for the contexts that stay", comment=False)
             continue

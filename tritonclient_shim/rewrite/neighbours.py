@@ -48,6 +48,19 @@ class Neighbours:
         """Return the names that importers read and do not bind themselves."""
         return {name for path, text in self._importers() for name in _free_names(path, text)}
 
+    @property
+    def has_classes(self) -> bool:
+        """True if a file that imports the file, or that it imports, asks for classes."""
+        stems = imported(self._own)
+        linked = {path for path, _ in self._importers()}
+        linked |= {path for path in self._others if _stem(path) in stems}
+        return any(b"ResultFormat.CLASS" in _text(path, {}) for path in linked)
+
+    @property
+    def has_contexts(self) -> bool:
+        """True if a file that imports the file still has contexts for requests."""
+        return any(b"InferContext" in text for _, text in self._importers())
+
     def _importers(self) -> Iterable[tuple[str, bytes]]:
         return ((path, text) for path, text in self._others.items() if self._stem in imported(text))
 

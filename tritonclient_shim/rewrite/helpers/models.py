@@ -28,7 +28,9 @@ class InferModel:
 
     def close(self):
         """Close the client."""
-        self.client.close()
+        if self.client is not None:
+            self.client.close()
+        self.client = None
 
     def __enter__(self):
         return self

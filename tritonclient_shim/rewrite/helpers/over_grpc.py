@@ -25,5 +25,6 @@ def infer(client, model_name, inputs, outputs, **options):
 def model_config(client, model_name):
     """Return the configuration of a model. The client asks once."""
     if model_name not in vars(client).setdefault("configs", {}):
-        client.configs[model_name] = client.get_model_config(model_name).config
+        config = client.configs[model_name] = client.get_model_config(model_name).config
+        config.platform = config.platform or config.backend
     return client.configs[model_name]

@@ -37,7 +37,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     regions = has_regions(call, arguments, draft)
     if regions and carried.form is not Form.CLIENT:
         raise Refused("name the model at requests with tensors in shared memory")
-    if regions and draft.has("TS063"):
+    if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
     if carried.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
@@ -59,7 +59,7 @@ def _request_arguments(
     arguments = call_arguments(names, call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    if draft.has("TS063") and not draft.options.unsafe:
+    if draft.has_classes and not draft.options.unsafe:
         raise Refused("unsafe: classes come with six decimals; --unsafe rewrites it", True)
     return arguments
 
@@ -68,7 +68,7 @@ def infer_function(draft: Draft) -> str:
     """Return the helper of requests: with classes, for all that v1 accepted, or plain."""
     if not draft.options.unsafe:
         return "infer_exactly"
-    return "infer_classes" if draft.has("TS063") else "infer"
+    return "infer_classes" if draft.has_classes else "infer"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:

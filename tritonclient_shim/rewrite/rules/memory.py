@@ -49,8 +49,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_shared_memory_status().shared_memory_region`` → gRPC's map of regions."""
     regions = draft.flows.parents[call]
     is_list = getattr(regions, "attr", "") == "shared_memory_region"
-    names = {getattr(node, "attr", "") for node in ast.walk(draft.source.tree)}
-    reads_places = bool(names & {"system_shared_memory", "cuda_shared_memory"})
+    reads_places = bool(draft.attributes & {"system_shared_memory", "cuda_shared_memory"})
     if draft.options.to != "grpc" or not is_list or reads_places:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
     return Plan(

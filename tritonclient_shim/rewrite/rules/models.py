@@ -63,7 +63,7 @@ class Carried:
         known = None if node is None else self.draft.constant(node)
         if node is None or not known:
             return ""
-        return str(known) if isinstance(known, int) else f"int({self.draft.text(node)})"
+        return str(int(known)) if isinstance(known, int) else f"int({self.draft.text(node)})"
 
     def options(self) -> dict[str, str]:
         """Return the expression for each parameter of ``infer``."""

@@ -52,6 +52,16 @@ def _named(value: Value) -> str:
     return name if name in PROTOCOLS else ""
 
 
+def _is_choice(node: ast.expr, draft: Draft) -> bool:
+    """True if a condition or a key chooses one of several protocols."""
+    nodes: list[ast.AST | None] = [node]
+    if isinstance(node, ast.Name):
+        nodes = [item.definition.node for item in draft.evaluator.scopes.bindings(node)]
+    return all(isinstance(item, (ast.IfExp, ast.Subscript)) for item in nodes) or (
+        len(nodes) > 1 and all(isinstance(item, ast.Attribute) for item in nodes)
+    )
+
+
 def protocol_of(node: ast.expr, draft: Draft) -> str:
     """Return ``grpc`` or ``http``; '' if the program chooses."""
     known = draft.constant(node)
@@ -73,8 +83,8 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         fixed = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
     if fixed and len(members) == 1 and len(values) == 1:
         return members.pop()
-    if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
-        return draft.options.to  # unless the file names each of several
+    if draft.options.to and (len(members) < max(2, len(values)) or _is_choice(node, draft)):
+        return draft.options.to  # unless the file uses each of several
     if not any(map(_is_protocol, values)) and not draft.options.unsafe:
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""

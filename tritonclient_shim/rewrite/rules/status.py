@@ -40,9 +40,9 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         config = draft.flows.parents[entry]
         if getattr(config, "attr", "") == "config":
             return _of_chain(call, config, index(entry), draft)
-    attributes = {getattr(node, "attr", "") for node in ast.walk(draft.source.tree)}
-    if attributes & _LACKS:
-        raise Refused(f"do without {min(attributes & _LACKS)} of a status: it has no successor")
+    lacks = draft.attributes & _LACKS
+    if lacks:
+        raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
     model = draft.text(name) if name is not None and same_at(name, call, draft) else ""
@@ -50,7 +50,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     helper = "server_status" if is_whole else "config_status"
 
     def carry_out() -> None:
-        in_place = not is_whole and draft.modules == {"grpc"}
+        in_place = not is_whole and _is_plain(draft)
         draft.need(*([] if in_place else [helper]))
         if in_place and not isinstance(models, ast.Expr):
             draft.imports.add("from types import SimpleNamespace")
@@ -72,18 +72,23 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 def _of_chain(call: ast.Call, config: ast.AST, key: ast.AST, draft: Draft) -> Plan:
     def carry_out() -> None:
-        is_grpc = draft.modules == {"grpc"}
-        draft.need(*([] if is_grpc else ["model_config"]))
+        is_plain = _is_plain(draft)
+        draft.need(*([] if is_plain else ["model_config"]))
 
         def change(old: str) -> str:
             client, name = draft.new(owner(call)), draft.new(key)
-            if is_grpc:
+            if is_plain:
                 return f"{client}.get_model_config({name}).config"
             return f"{draft.called('model_config')}({client}, {name})"
 
         draft.change(config, change)
 
     return Plan(carry_out, "get_model_config(model_name)")
+
+
+def _is_plain(draft: Draft) -> bool:
+    """True if gRPC's configurations are enough. Their platform is '' for models with a backend."""
+    return draft.modules == {"grpc"} and "platform" not in draft.attributes
 
 
 def _reads_only_configs(draft: Draft) -> bool:
@@ -98,7 +103,7 @@ def _reads_only_configs(draft: Draft) -> bool:
         for node in draft.around_result(parent)
     ]
     return (
-        not any(node.attr in OTHERS for node in attributes)
+        draft.attributes.isdisjoint(OTHERS)
         and all(isinstance(parent, (ast.Subscript, ast.Compare)) for parent in parents)
         and all(getattr(node, "attr", "") == "config" for node in parts)
     )

@@ -46,7 +46,7 @@ def rewrite(draft: Draft) -> None:
         return
     names = {site: _name(site.node, draft) for site in sites if site.id in _NAMED}
     attributes = {node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Attribute)}
-    refusal = _refusal(sites, attributes, names.values(), draft)
+    refusal = _refusal(sites, names.values(), draft)
     codes = [site for site in draft.sites if site.id == "TS006" and not _is_import(site)]
     if refusal:
         for site in (*sites, *codes):
@@ -54,7 +54,7 @@ def rewrite(draft: Draft) -> None:
             draft.todo(site.whole, refusal, comment)
         return
     draft.modules.add("grpc")
-    reads = {node.attr for node in attributes} & (OTHERS - {"id"})
+    reads = draft.attributes & (OTHERS - {"id"})
     stub = "StatusStub" if reads or any(map(_asks_for_all, sites)) else "InferStub"
     for site, name in names.items():
         helper = stub if name == "InferStub" else name
@@ -68,11 +68,9 @@ def rewrite(draft: Draft) -> None:
         draft.outcomes.setdefault(site.whole, SiteOutcome(State.UNSAFE, what))
 
 
-def _refusal(
-    sites: Iterable[Site], attributes: Iterable[ast.Attribute], names: Iterable[str], draft: Draft
-) -> str:
+def _refusal(sites: Iterable[Site], names: Iterable[str], draft: Draft) -> str:
     """Return why the stub stays; '' if it is rewritten."""
-    if not _LACKS.isdisjoint(node.attr for node in attributes) or not all(names):
+    if _LACKS & draft.attributes or not all(names):
         return BY_HAND
     if not draft.options.selects(*(site.id for site in sites if site.id in CALLS)):
         return NOT_SELECTED
