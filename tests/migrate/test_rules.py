@@ -13,6 +13,8 @@ import tritonclient.grpc
 from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo, write
 from tritonclient_shim.rewrite.emitted import helper_file
+from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
 
 
 def test_protocol_of_the_program() -> None:
@@ -316,3 +318,64 @@ def test_number_of_no_request() -> None:
     """A request by a literal number keeps the context: v1 raised an error."""
     source = f"{STAR}{CONTEXT}ctx.get_async_run_results(99999, True)\n"
     assert {"2:TS050", "3:TS055"} <= set(todo(migrated(source)))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "p = ProtocolType.GRPC if args.grpc else ProtocolType.HTTP",
+        "p = {'http': ProtocolType.HTTP, 'grpc': ProtocolType.GRPC}[args.protocol]",
+        "p = ProtocolType.HTTP\nif args.grpc:\n    p = ProtocolType.GRPC",
+    ],
+)
+def test_choice_of_a_protocol(choice: str) -> None:
+    """``--to`` replaces a protocol that a condition or a key chooses, not one of a loop."""
+    source = f"{STAR}{choice}\nh = ServerHealthContext('u', p)\n"
+    assert b"h = grpcclient.InferenceServerClient('u')\n" in migrated(source, "grpc").after
+    loop = (
+        f"{STAR}for p in ProtocolType.GRPC, ProtocolType.HTTP:\n    ServerHealthContext('u', p)\n"
+    )
+    assert b"connect(p, 'u')" in migrated(loop, "grpc").after
+
+
+def test_error_that_other_code_catches() -> None:
+    """Only a ``try`` around a context or around calls of its function makes a client ask."""
+    made = "def make():\n    c = InferContext('u', 1, 'm')\n    return c\n"
+    tried = "try:\n    {}\nexcept InferenceServerException:\n    pass\n"
+    asks = "c.get_model_config('m')"
+    assert asks in body(made + tried.format("make().run(i, o)"))
+    assert asks in body(made + "def all():\n    make()\n" + tried.format("all()"))
+    assert asks not in body(made + tried.format("other()"))
+
+
+def test_iterators_of_python_2() -> None:
+    """Names of ``future`` become methods of dict, below the imports."""
+    source = f"from future.utils import iteritems, itervalues\n{STAR}{CONTEXT}iteritems(x)\n"
+    migration = migrated(source)
+    assert todo(migration) == []
+    assert b"\n\niteritems = dict.items\n\nitervalues = dict.values\n" in migration.after
+    assert b"future" not in migration.after
+    kept = migrated(source.replace("iteritems", "text_type", 1))
+    assert "1:TS203" in todo(kept)
+
+
+def test_classes_of_another_file(tmp_path: Path) -> None:
+    """A file whose outputs another file makes may get classes. Without --unsafe it stays."""
+    (tmp_path / "made.py").write_text(
+        f"{STAR}RAW = {{'x': (InferContext.ResultFormat.CLASS, 1)}}\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(f"{STAR}from made import *\n{CONTEXT}ctx.run(i, RAW)\n")
+    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    assert rewritten.helpers == {"infer_classes"}
+    kept = migrate(str(script), script.read_bytes(), MigrateOptions())
+    assert "4:TS051" in todo(kept)
+
+
+def test_formats_that_another_file_needs(tmp_path: Path) -> None:
+    """A format stays while a file that imports it has a context that stays."""
+    (tmp_path / "main.py").write_text("from made import *\nInferContext(*a).run(i, RAW)\n")
+    made = tmp_path / "made.py"
+    made.write_text(f"{STAR}RAW = InferContext.ResultFormat.RAW\n")
+    migration = migrate(str(made), made.read_bytes(), MigrateOptions("grpc", unsafe=True))
+    assert not migration.changed

@@ -100,6 +100,11 @@ sums = ctx.run({{"INPUT0": [row], "INPUT1": (row + 1,)}}, {{
     "OUTPUT1": InferContext.ResultFormat.RAW,
 }})
 print(sums)
+total = ctx.run({{"INPUT0": [row], "INPUT1": [row]}}, {{"OUTPUT0": InferContext.ResultFormat.RAW}})
+print(total["OUTPUT0"][0], len(total["OUTPUT0"]))
+numbers = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_int32")
+same = numbers.run({{"INPUT0": [row]}}, {{"OUTPUT0": InferContext.ResultFormat.RAW}})
+print([list(entry) for entry in same["OUTPUT0"]])
 
 
 def classes(url, name="x"):
@@ -237,6 +242,8 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     assert "inputs[0].set_data_from_numpy(np.stack([row, row[::-1]]).reshape(2, 10))\n" in text
     assert f'[{to}client.InferRequestedOutput("OUTPUT", class_count=2)]\n' in text
     assert "answer = ctx.infer(model, inputs, outputs=outputs)\n" in text
+    assert 'print(total.as_numpy("OUTPUT0")[0], len(total.as_numpy("OUTPUT0")))\n' in text
+    assert f'{to}client.InferInput("INPUT0", [1, *row.shape], "INT32")' in text
     write(migration, script)
     assert run(script, url, to) == before
     assert before.status == 0, before.output

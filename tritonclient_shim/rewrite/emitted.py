@@ -125,5 +125,9 @@ def _bound(statement: ast.stmt) -> Iterable[str]:
 
 
 def _read(statement: ast.stmt) -> Iterable[str]:
+    """Return the names that a statement reads, without the local names of a function."""
+    functions = [part for part in ast.walk(statement) if isinstance(part, ast.FunctionDef)]
+    own = {name for function in functions for part in function.body for name in _bound(part)}
+    own |= {part.arg for part in ast.walk(statement) if isinstance(part, ast.arg)}
     nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return [node.id for node in nodes if isinstance(node.ctx, ast.Load)]
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - own

@@ -55,20 +55,15 @@ def field_text(name, value):
 
 def as_dict(answer):
     """Return what a client answered; over gRPC it is a message."""
-    is_message = isinstance(answer, Message)
-    return (
-        json_format.MessageToDict(answer, preserving_proto_field_name=True)
-        if is_message
-        else answer
-    )
+    if not isinstance(answer, Message):
+        return answer
+    return json_format.MessageToDict(answer, preserving_proto_field_name=True)
 
 
 def server_status(client, model_name=""):
     """Return the status of a server and of its models, or of one. It has no infer_stats."""
-    server, index = map(
-        as_dict, (client.get_server_metadata(), client.get_model_repository_index())
-    )
-    models = collections.defaultdict(new_model)
+    server, index = as_dict(client.get_server_metadata()), client.get_model_repository_index()
+    index, models = as_dict(index), collections.defaultdict(new_model)
     for row in index if isinstance(index, list) else index["models"]:
         if row.get("version") and model_name in ("", row["name"]):
             add_version(client, models[row["name"]], row)

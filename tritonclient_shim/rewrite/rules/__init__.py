@@ -57,7 +57,6 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
     "TS046": "drop it: a server numbers no requests any more",
-    "TS203": "use items(), values() and keys(), which Python 3 has",
     "TS056": "keep the futures in a list, and call concurrent.futures.wait",
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
@@ -83,6 +82,7 @@ LOOSE: Mapping[str, _NodeRule] = {
     "TS017": loose.request_id,
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.strings),
     "TS201": loose.numpy_name,
+    "TS203": loose.future_name,
 }
 _IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))

@@ -6,6 +6,7 @@ import ast
 from typing import Mapping, NamedTuple, Sequence
 
 from tritonclient_shim.core.model import ModelProfile
+from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried, Form, context_arguments
@@ -14,6 +15,8 @@ from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 _UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
 _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+#: Functions that read a list of rows and an array with equal results.
+_READING = frozenset(("len", "array", "asarray", "stack", "concatenate", "enumerate", "zip"))
 #: Ids of uses that a request in lines may have inside: itself, and the formats of its outputs.
 _INSIDE = frozenset(("TS002", "TS051", "TS062", "TS063", "TS109"))
 
@@ -83,10 +86,15 @@ def _input(
         return None
     if any(isinstance(row, ast.Starred) for row in rows):
         return None
-    if min(known.dims, default=1) < 0 or known.datatype in ("", "BYTES") or known.scalar:
+    if known.datatype in ("", "BYTES") or known.scalar:
         return None
-    shape = ", ".join(map(str, [len(rows), *known.dims] if model.batching else known.dims))
     texts = [draft.text(row) for row in rows]
+    dims: Sequence[object] = known.dims
+    if min(known.dims, default=1) < 0:
+        if len(rows) > 1 or not isinstance(rows[0], ast.Name):
+            return None
+        dims = [f"*{texts[0]}.shape"]
+    shape = ", ".join(map(str, [len(rows), *dims] if model.batching else dims))
     array = texts[0] if isinstance(rows[0], _PRIMARY) else f"({texts[0]})"
     if len(texts) > 1:
         array = f"np.stack([{', '.join(texts)}])"
@@ -114,7 +122,8 @@ def _write(
     carried: Carried,
 ) -> None:
     """Write the lines above the statement of a request, and the results into it."""
-    inputs, outputs, answer = (draft.called(name) for name in ("inputs", "outputs", "answer"))
+    inputs, outputs, answer = map(draft.called, ("inputs", "outputs", "answer"))
+    infer = f"{draft.text(owner(call))}.infer({carried.name()}, {inputs}, outputs={outputs}"
     options = "".join(f", {key}={value}" for key, value in carried.options().items())
     requested = (f"{x.name}, class_count={x.classes}" if x.classes else x.name for x in wanted)
     lines = [
@@ -122,17 +131,54 @@ def _write(
         *(f"{inputs}[{n}].set_data_from_numpy({x.array})" for n, x in enumerate(tensors)),
         f"{outputs} = "
         + _bracketed("[]", [f"{module}.InferRequestedOutput({x})" for x in requested]),
-        f"{answer} = {draft.text(owner(call))}.infer("
-        f"{carried.name()}, {inputs}, outputs={outputs}{options})",
     ]
     if any("np.stack(" in line for line in lines):
         draft.imports.add("import numpy as np")
     if any(output.classes for output in wanted):
         draft.need("class_of")
-    results = [_result(output, answer, model.batching, draft) for output in wanted]
     statement = draft.edits.statement(call)
+    reads = _reads(call, draft)
+    if reads and model.batching and not any(output.classes for output in wanted):
+        draft.replace(call, f"{infer}{options})")
+        for read in reads:
+            name = draft.text(read.value), draft.text(index(read))
+            draft.replace(read, "{}.as_numpy({})".format(*name))
+    else:
+        lines.append(f"{answer} = {infer}{options})")
+        results = [_result(output, answer, model.batching, draft) for output in wanted]
+        draft.replace(call, _bracketed("{}", results, " " * statement.col_offset))
     draft.edits.before[statement] += lines
-    draft.replace(call, _bracketed("{}", results, " " * statement.col_offset))
+
+
+def _reads(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
+    """Return all reads of the results, if an array can replace each list of rows; else nothing."""
+    target = getattr(draft.flows.parents[call], "targets", [None])[0]
+    if not isinstance(target, ast.Name) or target.id in draft.beside.taken:
+        return []
+    reads = []
+    for node in ast.walk(draft.source.tree):
+        if not isinstance(node, ast.Name) or node.id != target.id or node is target:
+            continue
+        values = [item.definition.node for item in draft.evaluator.scopes.bindings(node)]
+        read = draft.flows.parents[node]
+        if call not in values:
+            continue
+        outer = draft.flows.parents[read]
+        if not isinstance(read, ast.Subscript) or not isinstance(index(read), ast.Constant):
+            return []
+        if len(values) > 1 or not _takes_array(outer, read):
+            return []
+        reads.append(read)
+    return reads
+
+
+def _takes_array(outer: ast.AST, rows: ast.AST) -> bool:
+    """True if an array does in an expression what a list of its rows does."""
+    if isinstance(outer, ast.Subscript):
+        return outer.value is rows and isinstance(outer.ctx, ast.Load)
+    if isinstance(outer, (ast.For, ast.comprehension)):
+        return outer.iter is rows
+    return isinstance(outer, ast.Call) and last_name(outer.func) in _READING
 
 
 def _result(output: _Output, answer: str, batching: bool, draft: Draft) -> str:

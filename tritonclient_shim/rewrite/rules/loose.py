@@ -17,6 +17,7 @@ _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _CAUGHT = f"({_NAME}, OSError)"
 _WIDER = frozenset({"OSError", "IOError", "EnvironmentError", "Exception", "BaseException"})
+_METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
 
@@ -102,3 +103,17 @@ def numpy_name(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("write a list of the types that are meant")
     target = outer.func if isinstance(outer, ast.Call) else outer
     return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
+
+
+def future_name(node: ast.AST, draft: Draft) -> Plan:
+    """``from future.utils import iteritems`` → ``iteritems = dict.items``."""
+    names = node.names if isinstance(node, ast.ImportFrom) else []
+    if not names or not all(item.name in _METHODS and not item.asname for item in names):
+        raise Refused("use items(), values() and keys(), which Python 3 has")
+
+    def carry_out() -> None:
+        assert isinstance(node, ast.stmt)
+        draft.edits.remove(node)
+        draft.imports.update(f"\n{item.name} = {_METHODS[item.name]}" for item in names)
+
+    return Plan(carry_out, "a method of dict")
