@@ -23,6 +23,12 @@ MODELS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in another folder than the checkout, whose packages the doctor would report."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
     """Yield a server with models of every kind: also decoupled, and not loaded."""
