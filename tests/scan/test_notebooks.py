@@ -57,13 +57,6 @@ def test_other_languages(tmp_path: Path, text: str) -> None:
     assert uses_in(tmp_path / "book.ipynb", text) == []
 
 
-def test_columns_stay(tmp_path: Path) -> None:
-    """The statement after a magic has its column in the notebook."""
-    text = "%time x = 1\ny = %timeit -o f()"
-    tree = sources.read(notebook(tmp_path / "book.ipynb", text)).tree
-    assert [(item.lineno, item.col_offset) for item in tree.body[-2:]] == [(3, 6), (4, 0)]
-
-
 def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An unparsable cell is named with the reason; other cells are scanned."""
     path = notebook(tmp_path / "book.ipynb", "print 'old'", "def f(:", "x\nctx.is_live()")
@@ -74,7 +67,8 @@ def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "book.ipynb:cell 4:2" in output.out
 
 
-def test_snippet_of_a_magic(tmp_path: Path) -> None:
-    """The printed line of a use is the notebook's, with the magic."""
+def test_place_behind_a_magic(tmp_path: Path) -> None:
+    """The printed line and column of a use are the notebook's, with the magic."""
     source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))
-    assert [row.snippet for row in scan(source)][-1] == "%time x = ctx.is_live()"
+    row = scan(source)[-1]
+    assert (row.column, row.snippet) == (11, "%time x = ctx.is_live()")

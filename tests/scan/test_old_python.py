@@ -55,24 +55,24 @@ def test_attribute_argument_and_variable_keep_their_name() -> None:
 )
 def test_everything_else_stays(source: str) -> None:
     """Keywords, texts, comments, longer names and invalid Python stay unchanged."""
-    text, lines = rewritten(source)
+    text, places = rewritten(source)
     if "broken" not in source:
-        assert (text, lines) == (source, [])
+        assert (text, places) == (source, [])
 
 
 def test_places_do_not_move() -> None:
-    """Every line and column stays, and the changed lines are returned."""
+    """Every line and column stays, and the changed places are returned."""
     source = "x = 1\nif a.async and b.async:\n    f(async = 2, after=3)\n"
-    text, lines = rewritten(source)
-    assert lines == [2, 2, 3]
+    text, places = rewritten(source)
+    assert places == [(2, 6), (2, 18), (3, 7)]
     assert [len(line) for line in text.splitlines()] == [len(line) for line in source.splitlines()]
     compile(text, "x", "exec")
 
 
 def test_both_kinds_in_one_file() -> None:
     """A file may contain ``async`` as a keyword and as a name."""
-    text, lines = rewritten("async def f(o):\n    return o.async\n")
-    assert lines == [2]
+    text, places = rewritten("async def f(o):\n    return o.async\n")
+    assert places == [(2, 14)]
     compile(text, "x", "exec")
 
 

@@ -28,11 +28,11 @@ def python_2(error: SyntaxError) -> str:
     return next((what for text, what in _PYTHON_2.items() if text in str(error.msg)), "")
 
 
-def rewritten(source: str) -> tuple[str, list[int]]:
-    """Return the source with ``async`` as a name where it is no keyword, and the changed lines.
+def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the source with ``async`` as a name where it is no keyword, and each changed place.
 
-    Every line and column stays where it is. Source that cannot be split into tokens is returned
-    unchanged.
+    A place is a line and a column, from 1. Every line and column stays where it is. Source that
+    cannot be split into tokens is returned unchanged.
     """
     lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
     try:
@@ -42,7 +42,7 @@ def rewritten(source: str) -> tuple[str, list[int]]:
     for row, column in reversed(places):
         text = lines[row - 1]
         lines[row - 1] = text[:column] + NAME + text[column + len("async") :]
-    return "".join(lines), [row for row, _ in places]
+    return "".join(lines), [(row, column + 1) for row, column in places]
 
 
 def restored(text: str) -> str:

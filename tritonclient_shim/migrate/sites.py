@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Callable, Iterator, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
 from tritonclient_shim.migrate.imports import API, Imports
-from tritonclient_shim.migrate.patterns import patterns_in
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import (
     CALLABLE,
+    HANDLE,
     BoundMethod,
     Instance,
     Items,
@@ -24,7 +25,16 @@ from tritonclient_shim.migrate.values import (
 )
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
-from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
+from tritonclient_shim.registry.patterns import (
+    ARGUMENT_PATTERNS,
+    GIVEN,
+    HANDLE_IN,
+    HANDLE_OUT,
+    PARAMETERS,
+    REMOVED_FROM_NUMPY,
+    WITH_SCHEME,
+    ArgumentPattern,
+)
 
 #: Methods of these names count as v1's on any object.
 _UNMISTAKABLE = (
@@ -44,6 +54,7 @@ _BY_METHOD = {
 _REMOVED_FROM_NUMPY = REMOVED_FROM_NUMPY | {"typeDict"}
 _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
+_RAW = Symbol(f"{_FORMATS}RAW")
 _EXCEPTION = f"{API}.InferenceServerException"
 #: Methods that only v1's exception has.
 _OF_ERRORS = frozenset({"message", "server_id", "request_id"})
@@ -133,7 +144,7 @@ class _Finder(ast.NodeVisitor):
                 id = _async_style(node, self._evaluator, before, node not in self._unused)
             self._add(node.func, id, node)
             self._called.add(node.func)
-            for pattern in patterns_in(id, node, self._evaluator, before):
+            for pattern in _patterns_in(id, node, self._evaluator, before):
                 self._add(node, pattern, node)
         self.generic_visit(node)
 
@@ -268,3 +279,61 @@ def _async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) 
     if "inputs" in names or CALLABLE in first or any(isinstance(item, callables) for item in first):
         return "TS052"
     return "TS053" if used or "outputs" in names and len(positional) == 1 else "TS052"
+
+
+# ------------------------------------------------- a call → the usage patterns in its arguments
+
+
+def _patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> Iterator[str]:
+    """Yield the usage patterns in a call of what ``id`` stands for.
+
+    ``skipped``: how many arguments come before its parameters: 1 for ``InferContext.run(self)``.
+    """
+    if id not in PARAMETERS:
+        return
+    for name, value in arguments(PARAMETERS[id], call, skipped).items():
+        for pattern in ARGUMENT_PATTERNS:
+            if pattern.parameter == name and _shows(pattern, value, evaluator):
+                yield pattern.id
+
+
+def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter of a call, as far as ``*`` and ``**`` hide none."""
+    expressions: dict[str, ast.expr] = {}
+    for name, value in zip(names, call.args[skipped:]):
+        if isinstance(value, ast.Starred):
+            break
+        expressions[name] = value
+    expressions.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    return expressions
+
+
+def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> bool:
+    """True if the argument shows the pattern. An unknown value counts as showing the pattern."""
+    if pattern.kind:
+        return _KINDS[pattern.kind](value, evaluator)
+    if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
+        return False
+    try:
+        return ast.literal_eval(value) not in pattern.harmless
+    except (ValueError, TypeError):
+        return True
+
+
+def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
+    values = element(evaluator.of(value))
+    values |= union(item.at(0) for item in values if isinstance(item, Items))
+    return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
+
+
+def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
+    formats = element(evaluator.of(value))
+    return any(isinstance(f, Items) and len(f.keys) == 2 and _RAW in f.at(0) for f in formats)
+
+
+_KINDS: dict[str, Callable[[ast.expr, Evaluator], bool]] = {
+    GIVEN: lambda value, evaluator: True,
+    WITH_SCHEME: lambda value, evaluator: "://" in str(getattr(value, "value", "")),
+    HANDLE_IN: _handle_in,
+    HANDLE_OUT: _handle_out,
+}

@@ -6,16 +6,24 @@ import ast
 import io
 import json
 import os
+import re
 import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
-from tritonclient_shim.migrate.notebooks import python_of
-from tritonclient_shim.migrate.old_python import NAME, python_2, restored, rewritten
+from tritonclient_shim.migrate.old_python import python_2, restored, rewritten
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
+#: Cell magics whose cell is Python of the notebook, or of a file that it writes.
+_PYTHON = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "writefile"})
+#: Line magics that run the statement behind them, with their options.
+_RUNNING = re.compile(
+    r"^(\s*(?:\w+\s*=\s*)?)%(?:time|timeit|prun|memit)\s+(?:-\w+\s+(?:\d+\s+)?)*(?=[^-\s])"
+)
+#: Magics, shell commands and help. ``% x`` and ``!= x`` continue an expression.
+_MAGIC = re.compile(r"(\s*)(?:%+[A-Za-z_].*|!(?!=).*|\?.*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
 
 
 class Unreadable(Exception):
@@ -29,29 +37,23 @@ class ParsedSource:
     path: str
     tree: ast.Module
     lines: tuple[str, ...]  # of the parsed source
-    async_lines: tuple[int, ...]
-    cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
-    numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
+    async_names: tuple[tuple[int, int], ...]  # line and column of each, from 1
+    places: tuple[tuple[int, int], ...] = ()  # a notebook's cell and line for each line, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
     written: tuple[str, ...] = ()  # a notebook's lines with their magics, which the tree lacks
 
     def place(self, line: int) -> tuple[int | None, int]:
         """Return the cell of a line of the tree, None in a file, and the line within it."""
-        for first, number in reversed(list(zip(self.cells, self.numbers))):
-            if line >= first:
-                return number, line - first + 1
-        return None, line
+        return self.places[line - 1] if self.places else (None, line)
 
     def column(self, line: int, offset: int) -> int:
         """Return the column of an offset in a line, from 1. Offsets count bytes of UTF-8.
 
         Before Python 3.12 the offset of what stands in an f-string may be inexact.
         """
-        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
-
-    def async_column(self, line: int) -> int:
-        """Return the column of the first ``async`` in a line that has it as a name, from 1."""
-        return self.lines[line - 1].index(NAME) + 1
+        text = self.lines[line - 1]
+        magic = len(self.written[line - 1]) - len(text) if self.written else 0
+        return magic + len(text.encode()[:offset].decode(errors="ignore")) + 1
 
     def snippet(self, line: int) -> str:
         """Return the line as its author wrote it."""
@@ -129,9 +131,9 @@ def _decoded(data: bytes) -> str:
 
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
-    source, async_lines = rewritten(text)
+    source, async_names = rewritten(text)
     lines = tuple(source.split("\n"))
-    return ParsedSource(path, ast.parse(source, path), lines, tuple(async_lines), **more)
+    return ParsedSource(path, ast.parse(source, path), lines, tuple(async_names), **more)
 
 
 def _notebook(path: str, data: bytes) -> ParsedSource:
@@ -140,18 +142,18 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
         raise ValueError("no notebook of format 4: it has no list of cells")
     lines: list[str] = []
     written: list[str] = []
-    firsts, numbers, broken = [], [], []
+    places: list[tuple[int, int]] = []
+    broken: list[str] = []
     for number, cell in enumerate(document["cells"], 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            firsts.append(len(lines) + 1)
-            numbers.append(number)
             text = _source_of(cell, number)
             python, error = _cell(text, path)
             lines += python
             written += text.splitlines() or [""]
+            places += ((number, line) for line in range(1, len(python) + 1))
             broken += [f"{path}: cell {number}: {error}"] if error else []
-    more = {"cells": tuple(firsts), "numbers": tuple(numbers), "broken": tuple(broken)}
-    return _parsed(path, "\n".join(lines) + "\n", written=tuple(written), **more)
+    more = {"written": tuple(written), "places": tuple(places), "broken": tuple(broken)}
+    return _parsed(path, "\n".join(lines) + "\n", **more)
 
 
 def _source_of(cell: Any, number: int) -> str:
@@ -165,10 +167,32 @@ def _source_of(cell: Any, number: int) -> str:
 
 def _cell(text: str, path: str) -> tuple[list[str], str]:
     """Return the Python of a cell, and what is wrong with it; then its lines are empty."""
-    lines = python_of(text)
+    lines = _python_of(text)
     try:
         # Python 3.9 takes the line of an error from the file of that name, which is JSON here
         _parsed(f"<{path}>", "\n".join(lines) + "\n")
     except (SyntaxError, ValueError) as error:
         return [""] * len(lines), _reason(error)
     return lines, ""
+
+
+def _python_of(cell: str) -> list[str]:
+    """Return a cell's lines as Python: ``pass`` for IPython's, empty for another language's."""
+    lines = cell.splitlines() or [""]
+    if not lines[0].startswith("%%"):
+        return _without_magics(lines)
+    words = lines[0][2:].split()
+    other = bool(words) and words[0] not in _PYTHON
+    other = other or words[:1] == ["writefile"] and not words[-1].endswith(".py")
+    return ["", *([""] * (len(lines) - 1) if other else _without_magics(lines[1:]))]
+
+
+def _without_magics(lines: list[str]) -> list[str]:
+    python: list[str] = []
+    continued = False  # a magic goes on in the next line
+    for line in lines:
+        kept = _RUNNING.sub(r"\1", line)
+        magic = None if continued else _MAGIC.match(kept)
+        python.append("" if continued else f"{magic[1]}pass" if magic else kept)
+        continued = (continued or bool(magic)) and line.rstrip().endswith("\\")
+    return python

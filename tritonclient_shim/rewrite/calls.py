@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Callable, Mapping, Sequence, Union
 
-from tritonclient_shim.migrate.patterns import arguments
+from tritonclient_shim.migrate.sites import arguments
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.options import Refused
 

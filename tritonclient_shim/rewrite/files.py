@@ -193,7 +193,7 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
         if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
             worst[key] = outcome
     rest = SiteOutcome(State.TODO, _NO_RULE)
-    places.update({(line, "TS202"): source.async_column(line) for line in source.async_lines})
+    places.update({(line, "TS202"): column for line, column in reversed(source.async_names)})
     return [
         (_row(source, line, column, id), worst.get((line, id), rest))
         for (line, id), column in sorted(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Callable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
-from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused

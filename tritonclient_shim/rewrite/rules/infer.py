@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.values import REQUEST, Instance, Symbol, Value, element
+from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Mapping
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.values import Symbol
+from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group

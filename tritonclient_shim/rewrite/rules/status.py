@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.scopes import index
 from tritonclient_shim.migrate.values import STATUS
+from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
