@@ -66,14 +66,6 @@ def test_from_another_folder(known: Scanner, monkeypatch: pytest.MonkeyPatch) ->
     assert known("a.py", "--baseline", "../known.json").status == 0
 
 
-def test_written_anew_it_has_everything(known: Scanner) -> None:
-    """A baseline that is written again has no ignored uses."""
-    known.write("src/a.py", CONTEXT + RUN + "c.run(1, 2)  # tritonshim: ignore\n")
-    known("src", "--write-baseline", "known.json")
-    document = json.loads((known.folder / "known.json").read_text("utf-8"))
-    assert [use["id"] for use in document["uses"]] == ["TS001", "TS050", "TS051"]
-
-
 def test_unreadable_files_keep_their_status(known: Scanner) -> None:
     """A baseline has the uses of readable files. Unreadable files set status 3."""
     known.write("src/b.py", "def broken(:  # tensorrtserver\n")

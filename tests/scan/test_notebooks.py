@@ -72,3 +72,14 @@ def test_place_behind_a_magic(tmp_path: Path) -> None:
     source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))
     row = scan(source)[-1]
     assert (row.column, row.snippet) == (11, "%time x = ctx.is_live()")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [[], {"worksheets": []}, {"cells": [{"cell_type": "code", "source": None}]}, {"cells": [1]}],
+)
+def test_no_notebook(tmp_path: Path, document: object) -> None:
+    """JSON that is no notebook, or one of an older format, is refused with what was expected."""
+    (tmp_path / "book.ipynb").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(sources.Unreadable, match="no notebook of format 4: expected cells with"):
+        sources.read(str(tmp_path / "book.ipynb"))

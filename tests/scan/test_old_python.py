@@ -62,17 +62,10 @@ def test_everything_else_stays(source: str) -> None:
 
 def test_places_do_not_move() -> None:
     """Every line and column stays, and the changed places are returned."""
-    source = "x = 1\nif a.async and b.async:\n    f(async = 2, after=3)\n"
+    source = "x = 1\nif a.async and b.async:\n    f(async = 2, after=3)\nasync def g(): pass\n"
     text, places = rewritten(source)
     assert places == [(2, 6), (2, 18), (3, 7)]
     assert [len(line) for line in text.splitlines()] == [len(line) for line in source.splitlines()]
-    compile(text, "x", "exec")
-
-
-def test_both_kinds_in_one_file() -> None:
-    """A file may contain ``async`` as a keyword and as a name."""
-    text, places = rewritten("async def f(o):\n    return o.async\n")
-    assert places == [(2, 14)]
     compile(text, "x", "exec")
 
 

@@ -17,7 +17,6 @@ CONTEXT = STAR + "c = InferContext(u, p, m)\n"
 PLACES = {
     "statement": (CONTEXT, "TS001", (1, 1, "from tensorrtserver.api import *")),
     "call": (CONTEXT + "x = c.run(i, o)  \n", "TS051", (3, 5, "x = c.run(i, o)")),
-    "indented": (CONTEXT + "if x:\n\tc.run(i, o)\n", "TS051", (4, 2, "\tc.run(i, o)")),
     "behind letters of several bytes": (
         CONTEXT + "print('ä€🙂'); c.run(i, o)\n",
         "TS051",
@@ -44,12 +43,6 @@ def test_place(tmp_path: Path, name: str) -> None:
     (row,) = [row for row in scan(sources.read(str(path))) if row.entry.id == id]
     assert (row.line, row.column) == (line, column)
     assert snippet is None or row.snippet == snippet
-
-
-def test_offset_within_a_letter() -> None:
-    """An offset of Python's between the bytes of a letter is no error."""
-    source = sources.parsed("script.py", "x = 'ä'\n".encode())
-    assert [source.column(1, offset) for offset in (5, 6, 7)] == [6, 6, 7]
 
 
 def test_encoding_that_the_source_declares(tmp_path: Path) -> None:

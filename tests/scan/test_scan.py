@@ -11,87 +11,26 @@ from tests.scan.scan_runs import STAR, uses_in
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
 
-RUN = "ctx.run({}, {})\n"
-
-
 CASES = {
-    "star import": (STAR, ["1:TS001"]),
-    "names": ("from tensorrtserver.api import InferContext as C\nC\n", ["1:TS009", "2:TS050"]),
-    "module alias": (
-        "import tensorrtserver.api as trtis\ntrtis.InferContext\n",
-        ["1:TS009", "2:TS050"],
-    ),
     "whole path": (
         "import tensorrtserver.api\ntensorrtserver.api.ServerHealthContext\n",
         ["1:TS009", "2:TS020"],
     ),
-    "api from package": (
-        "from tensorrtserver import api\napi.ProtocolType.GRPC\n",
-        ["1:TS009", "2:TS010"],
-    ),
-    "messages": (
-        "import tensorrtserver.api.model_config_pb2 as mc\nmc.TYPE_FP32\n",
-        ["1:TS003", "2:TS003"],
-    ),
-    "raw stub": (
-        "from tensorrtserver.api import grpc_service_pb2_grpc as g\n"
-        "stub = g.GRPCServiceStub(c)\nstub.Infer(r)\n",
-        ["1:TS008", "2:TS072"],
-    ),
-    "method of a variable": (STAR + "ctx = InferContext(u, p, m)\n" + RUN, ["3:TS051"]),
-    "method of an attribute": (
-        STAR
-        + "class A:\n  def f(self):\n    self.c = InferContext(u, p, m)\n    self.c.run(i, o)\n",
-        ["5:TS051"],
-    ),
-    "method in with": (
-        STAR + "with ServerHealthContext(u, p) as h:\n    h.is_live()\n",
-        ["3:TS021"],
-    ),
-    "subclass": (
-        STAR + "class Mine(InferContext):\n    def f(self):\n        self.run(i, o)\n"
-        "class Other:\n    def f(self):\n        self.run(i, o)\n",
-        ["2:TS050", "4:TS051"],
-    ),
-    "instance of a subclass": (
-        STAR + "class Mine(InferContext):\n    pass\nmine = Mine(u, p, m)\nmine.run(i, o)\n",
-        ["5:TS051"],
-    ),
-    "telling method of anything": (STAR + "x[0].get_server_status()\n", ["2:TS026"]),
+    "telling method of anything": (STAR + "x[0].get_server_status()\n", ["1:TS001", "2:TS026"]),
     "common method of anything": (STAR + "x[0].run(a, b)\nx.load('m')\n", ["1:TS001"]),
-    "callback style": (STAR + "c.async_run(cb, i, o)\n", ["2:TS052"]),
-    "id style, by its dict": (STAR + "c.async_run({}, {})\n", ["2:TS053"]),
-    "id style, by its result": (STAR + "id = c.async_run(i, o)\n", ["2:TS053"]),
-    "wait": (STAR + "c.get_async_run_results(1, True)\n", ["2:TS055", "2:TS116"]),
-    "formats": (
-        STAR + "a = InferContext.ResultFormat.RAW\nb = (InferContext.ResultFormat.CLASS, 3)\n",
-        ["2:TS062", "3:TS063"],
-    ),
-    "last id of another context": (
-        STAR + "s = ServerHealthContext(u, p)\ns.get_last_request_id()\n",
-        ["3:TS046"],
-    ),
-    "numpy from the star": (STAR + "np.object\nnp.zeros(1)\n", ["2:TS201", "3:TS002"]),
-    "star names only once": (STAR + "sys.exit(0)\nsys.exit(1)\nnp.zeros(1)\n", ["4:TS002"]),
+    "numpy from the star": (STAR + "np.object\nnp.zeros(1)\n", ["1:TS001", "2:TS201", "3:TS002"]),
+    "star names only once": (STAR + "sys.exit(0)\nsys.exit(1)\n", ["1:TS001", "2:TS002"]),
     "star names bound here": (STAR + "import sys\nsys.exit(0)\n", ["1:TS001"]),
     "async attribute": ("if FLAGS.async:\n    pass\n", ["1:TS202"]),
     "future": ("from future.utils import iteritems\n", ["1:TS203"]),
-    "shared memory": (
-        "import tensorrtserver.shared_memory as shm\n"
-        "h = shm.create_shared_memory_region('a', '/a', 4)\n",
-        ["1:TS009", "2:TS081"],
-    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_found(tmp_path: Path, name: str) -> None:
-    """The expected uses are reported, and nothing beyond the imports is invented."""
+    """Each form is reported as it is expected, beside those of the programs in scan_corpus."""
     text, expected = CASES[name]
-    result = uses_in(tmp_path / "script.py", text)
-    assert set(expected) <= set(result)
-    if expected == ["1:TS001"]:
-        assert result == expected
+    assert sorted(uses_in(tmp_path / "script.py", text)) == expected
 
 
 ARGUMENTS = {
@@ -174,16 +113,6 @@ def test_exit_status(
     output = capsys.readouterr()
     assert ("script.py: " in output.err) is (status == 3)
     assert ("No use of the legacy API" in output.out) is (status == 0)
-
-
-def test_one_bad_file_does_not_hide_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The uses of readable files are printed beside an unreadable file."""
-    (tmp_path / "a.py").write_text("def broken(:  # tensorrtserver\n")
-    (tmp_path / "b.py").write_text(STAR)
-    assert main(["scan", str(tmp_path), "--format", "json"]) == 3
-    assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])

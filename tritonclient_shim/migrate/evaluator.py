@@ -21,6 +21,7 @@ from tritonclient_shim.migrate.scopes import (
     parameters,
     reaching,
 )
+from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     HANDLE,
@@ -87,9 +88,9 @@ def new_instances(value: Value, call: ast.Call | None = None) -> Values:
 class Evaluator:
     """An evaluator of the expressions of a file."""
 
-    def __init__(self, tree: ast.Module, imports: Imports) -> None:
-        self.imports = imports
-        self.scopes = Scopes(tree, imports)
+    def __init__(self, source: ParsedSource) -> None:
+        self.imports = imports = Imports(source.tree, source.path)
+        self.scopes = Scopes(source.tree, imports)
         self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
         self._known: dict[ast.AST, Values] = {}
         self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
@@ -301,10 +302,8 @@ class Evaluator:
     def _of_method(self, method: BoundMethod, call: ast.Call) -> Values:
         owner, name = method.owner, method.name
         if isinstance(owner, Instance):
-            known = {"__enter__": owner, **_RESULTS}.get(name)
-            return (
-                frozenset({replace(known, creation=known.creation or call)}) if known else UNKNOWN
-            )
+            known = _RESULTS.get(name)
+            return frozenset({replace(known, creation=call)}) if known else UNKNOWN
         if name in _SAME_METHODS:
             return frozenset({owner})
         if name == "items":

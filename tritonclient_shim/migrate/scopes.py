@@ -193,11 +193,7 @@ class Scopes(ast.NodeVisitor):
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
                 steps = (*definition.steps, number)
-                is_rest = isinstance(part, ast.Starred)  # gets elements as a container
-                element = definition if is_rest else replace(definition, steps=steps)
-                self._assign(part, element, adds, late)
-        elif isinstance(target, ast.Starred):
-            self._assign(target.value, definition, adds, late)
+                self._assign(part, replace(definition, steps=steps), adds, late)
         elif isinstance(target, ast.Attribute):
             self.attributes.setdefault(target.attr, []).append((target, binding))
         elif isinstance(target, ast.Subscript):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterator, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
-from tritonclient_shim.migrate.imports import API, Imports
-from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     HANDLE,
@@ -84,15 +83,10 @@ class Site:
         return int(getattr(self.node, "col_offset", 0))
 
 
-def evaluated(source: ParsedSource) -> Evaluator:
-    """Return what the expressions of a source can stand for."""
-    return Evaluator(source.tree, Imports(source.tree, source.path))
-
-
-def sites(source: ParsedSource, evaluator: Evaluator) -> list[Site]:
+def sites(evaluator: Evaluator) -> list[Site]:
     """Return every legacy use in a source, in the order of a walk through its tree."""
     finder = _Finder(evaluator)
-    finder.visit(source.tree)
+    finder.visit(evaluator.scopes.module.node)
     return finder.uses
 
 
@@ -278,7 +272,7 @@ def _async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) 
     callables = (LocalFunction, LocalClass, BoundMethod)
     if "inputs" in names or CALLABLE in first or any(isinstance(item, callables) for item in first):
         return "TS052"
-    return "TS053" if used or "outputs" in names and len(positional) == 1 else "TS052"
+    return "TS053" if used else "TS052"
 
 
 # ------------------------------------------------- a call → the usage patterns in its arguments

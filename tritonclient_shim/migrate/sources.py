@@ -137,32 +137,28 @@ def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
 
 
 def _notebook(path: str, data: bytes) -> ParsedSource:
-    document = json.loads(data.decode("utf-8"))
-    if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
-        raise ValueError("no notebook of format 4: it has no list of cells")
     lines: list[str] = []
     written: list[str] = []
     places: list[tuple[int, int]] = []
     broken: list[str] = []
-    for number, cell in enumerate(document["cells"], 1):
-        if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            text = _source_of(cell, number)
-            python, error = _cell(text, path)
-            lines += python
-            written += text.splitlines() or [""]
-            places += ((number, line) for line in range(1, len(python) + 1))
-            broken += [f"{path}: cell {number}: {error}"] if error else []
+    for number, text in _code_cells(json.loads(data.decode("utf-8"))):
+        python, error = _cell(text, path)
+        lines += python
+        written += text.splitlines() or [""]
+        places += ((number, line) for line in range(1, len(python) + 1))
+        broken += [f"{path}: cell {number}: {error}"] if error else []
     more = {"written": tuple(written), "places": tuple(places), "broken": tuple(broken)}
     return _parsed(path, "\n".join(lines) + "\n", **more)
 
 
-def _source_of(cell: Any, number: int) -> str:
-    """Return the text of a cell, which may be a list of lines."""
-    source = cell.get("source", "")
-    lines = source if isinstance(source, list) else [source]
-    if not all(isinstance(line, str) for line in lines):
-        raise ValueError(f"no notebook of format 4: the source of cell {number} is no text")
-    return "".join(lines)
+def _code_cells(document: Any) -> list[tuple[int, str]]:
+    """Return number and text of each code cell. The text may be a list of lines."""
+    try:
+        cells = enumerate(document["cells"], 1)
+        code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
+        return [(number, "".join(cell["source"])) for number, cell in code]
+    except (TypeError, LookupError) as error:
+        raise ValueError("no notebook of format 4: expected cells with type and text") from error
 
 
 def _cell(text: str, path: str) -> tuple[list[str], str]:

@@ -9,7 +9,7 @@ from typing import Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.scopes import Kind, last_name
-from tritonclient_shim.migrate.sites import Site, evaluated, sites
+from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Change, Edits
@@ -44,8 +44,8 @@ class Draft:
     ) -> None:
         self.source, self.options = source, options
         self.beside = beside
-        self.evaluator: Evaluator = evaluated(source)
-        self.sites: list[Site] = sites(source, self.evaluator)
+        self.evaluator = Evaluator(source)
+        self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
         self.edits = Edits(text, self.flows.parents)
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
