@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.scan.scan_runs import CONTEXT, STAR
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.rewrite.files import scan
-
-STAR = "from tensorrtserver.api import *\n"
-CONTEXT = STAR + "c = InferContext(u, p, m)\n"
 
 PLACES = {
     "statement": (CONTEXT, "TS001", (1, 1, "from tensorrtserver.api import *")),

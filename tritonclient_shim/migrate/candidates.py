@@ -7,7 +7,7 @@ import re
 from typing import Iterator
 
 from tritonclient_shim.migrate.imports import ONLY_V1, neighbour
-from tritonclient_shim.migrate.sources import ENDINGS
+from tritonclient_shim.migrate.sources import ENDINGS, Unreadable, content
 
 _STATUS = ("request_status_pb2", "server_status_pb2")
 _V1 = [name.encode() for name in ("tensorrtserver", *_STATUS, *sorted(ONLY_V1))]
@@ -57,7 +57,6 @@ def _neighbours(path: str, text: bytes) -> Iterator[str]:
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
+        return content(path)
+    except Unreadable:
         return b""
