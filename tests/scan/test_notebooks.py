@@ -67,6 +67,17 @@ def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "book.ipynb:cell 4:2" in output.out
 
 
+def test_machine_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has a field for the cell, SARIF its text."""
+    path = notebook(tmp_path / "book.ipynb")
+    main(["scan", path, "--format", "json", "--only", "TS001"])
+    (use,) = json.loads(capsys.readouterr().out)["uses"]
+    assert (use["cell"], use["line"], use["count"]) == (1, 1, None)
+    main(["scan", path, "--format", "sarif", "--only", "TS001"])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["message"]["text"].startswith("Cell 1: ")
+
+
 def test_place_behind_a_magic(tmp_path: Path) -> None:
     """The printed line and column of a use are the notebook's, with the magic."""
     source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))

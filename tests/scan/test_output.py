@@ -53,6 +53,23 @@ def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) ->
         assert "1 file read, 1 could not be read." in done.out
 
 
+def test_missing_file(scan: Scanner) -> None:
+    """A file that does not exist is named."""
+    done = scan("a.py")
+    assert (done.status, done.err) == (
+        3,
+        "tritonclient-shim scan: a.py: No such file or directory\n",
+    )
+
+
+def test_python_2_is_reported(scan: Scanner) -> None:
+    """A Python 2 source is reported with line, construct, and how to scan it."""
+    scan.write("a.py", STAR + "print 'old'\n")
+    done = scan("a.py")
+    assert "a.py: line 2: a print statement, which is Python 2; expected Python 3" in done.err
+    assert "scan a copy made by 2to3" in done.err
+
+
 def test_nothing_found(scan: Scanner) -> None:
     """Without a use, scan says so. Without a file, it prints only the number 0."""
     scan.write("a.py", "x = 1\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -78,18 +77,6 @@ def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     assert [item for item in uses if item.startswith("5:TS1")] == []
 
 
-def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has a field for a notebook's cell, SARIF its text. No cell is run."""
-    path = tmp_path / "book.ipynb"
-    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [STAR]}]}))
-    assert main(["scan", str(path), "--format", "json"]) == 1
-    (use,) = json.loads(capsys.readouterr().out)["uses"]
-    assert (use["cell"], use["line"], use["count"]) == (1, 1, None)
-    assert main(["scan", str(path), "--format", "sarif"]) == 1
-    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
-    assert result["message"]["text"].startswith("Cell 1: ")
-
-
 def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
     """Folders are searched recursively, except caches, hidden folders and installed packages."""
     for folder in ("src", ".git", "__pycache__", "site-packages"):
@@ -97,22 +84,6 @@ def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
         (tmp_path / folder / "a.py").write_text(STAR)
     (tmp_path / "notes.txt").write_text(STAR)
     assert list(sources.files([str(tmp_path)])) == [str(tmp_path / "src" / "a.py")]
-
-
-@pytest.mark.parametrize(
-    ("text", "status"), [("print(1)\n", 0), (STAR, 1), (STAR + "def f(:\n", 3), (None, 3)]
-)
-def test_exit_status(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, status: int
-) -> None:
-    """Status 0 means no use, 1 means uses, 3 means an unreadable file, which is named."""
-    path = tmp_path / "script.py"
-    if text is not None:
-        path.write_text(text)
-    assert main(["scan", str(path)]) == status
-    output = capsys.readouterr()
-    assert ("script.py: " in output.err) is (status == 3)
-    assert ("No use of the legacy API" in output.out) is (status == 0)
 
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])
@@ -135,13 +106,3 @@ def test_deep_nesting(
     output = capsys.readouterr()
     assert f"{name}: " in output.err and "a bug of" not in output.err
     assert "TS001" in output.out
-
-
-def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A Python 2 source is reported with line, construct, and how to scan it."""
-    path = tmp_path / "script.py"
-    path.write_text(STAR + "print 'old'\n")
-    assert main(["scan", str(path)]) == 3
-    output = capsys.readouterr().err
-    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in output
-    assert "scan a copy made by 2to3" in output
