@@ -327,6 +327,9 @@ class Evaluator:
         if last == "enumerate":
             first = self.of(call.args[0]) if call.args else UNKNOWN
             return items([items([UNKNOWN, element(first)], (0, 1))])
+        if last == "zip":
+            parts = [element(self.of(argument)) for argument in call.args]
+            return items([items(parts, tuple(range(len(parts))))])
         return new_instances(Symbol(name), call)
 
     def _targets(self, call: ast.Call) -> Iterator[_Target]:
