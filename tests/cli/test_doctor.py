@@ -191,8 +191,9 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
         ({}, 0, "note   it has no list of its models over this protocol"),
         ({"/v2/health/ready": _REFUSED, **ready()}, 0, "note   live, but not ready"),
         ({"/v2/repository/index": {"name": 5}}, 1, ", after it had answered other questions"),
+        ({"/v2/models/a": b"", **ready("a", "b")}, 1, ", after it had answered other questions"),
     ],
-    ids=["no list", "not ready", "unreadable list"],
+    ids=["no list", "not ready", "unreadable list", "gone"],
 )
 def test_a_server_that_answers_in_part(
     capsys: pytest.CaptureFixture[str], replies: dict[str, Any], status: int, says: str
