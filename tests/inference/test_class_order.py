@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritonclient_shim.core.errors import UnreadableReply
-from tritonclient_shim.translate import classes, introsort
+from tritonclient_shim.translate import classes
 
 # A C++ program computed the tables: std::sort of GNU's library over the indices of the values,
 # compared by value[a] > value[b].
@@ -87,7 +87,7 @@ def test_ties(case: tuple[int, int, int]) -> None:
     # docs/v1-behaviour.md §4.2
     scores = values(*case)
     expected = numbers(TIES[case])
-    assert introsort.descending(scores) == expected
+    assert classes.descending(scores) == expected
     for dtype in ("f4", "f8", "i4", "u1", "i8"):
         for count in (1, 3, len(scores) - 1, len(scores)):
             assert best(np.array([scores], dtype), count) == [expected[:count]]
@@ -100,7 +100,7 @@ def test_nans(length: int) -> None:
     drawn = values(length, 6, length)
     scores = [math.nan if draw == 5 else float(draw) for draw in drawn]
     expected = numbers(NANS[length])
-    assert introsort.descending(scores) == expected
+    assert classes.descending(scores) == expected
     for count in (1, 2, 5, length):
         assert best(np.array([scores], "f4"), count) == [expected[:count]]
 
@@ -109,9 +109,9 @@ def test_adverse() -> None:
     """Values on which quicksort degenerates have the order of the sort's heap."""
     # docs/v1-behaviour.md §4.2
     scores, order = numbers(ADVERSE), numbers(ADVERSE_ORDER)
-    assert introsort.descending(scores) == order
+    assert classes.descending(scores) == order
     for count in range(len(order)):
-        assert introsort.descending(scores, count) == order[:count]
+        assert classes.descending(scores, count) == order[:count]
 
 
 @given(
@@ -121,7 +121,7 @@ def test_adverse() -> None:
 def test_the_first_places_alone(scores: list[float], count: int) -> None:
     """A sort of the first places returns the beginning of the complete sort."""
     # docs/v1-behaviour.md §4.2
-    assert introsort.descending(scores, count) == introsort.descending(scores)[:count]
+    assert classes.descending(scores, count) == classes.descending(scores)[:count]
 
 
 DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8"]
@@ -147,7 +147,7 @@ def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
     for place in data.draw(st.lists(st.integers(0, length - 1), max_size=3)):
         scores[place] = few[place % len(few)]
     rows = np.array([scores, scores[::-1], ordinary.astype(dtype)])
-    expected = [introsort.descending(row) for row in rows.tolist()]
+    expected = [classes.descending(row) for row in rows.tolist()]
     for count in {1, 2, 12, 16, max(1, length - 1), length, length + 1}:
         assert best(rows, count) == [order[:count] for order in expected]
 

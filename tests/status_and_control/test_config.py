@@ -99,21 +99,16 @@ def test_profile_of_others() -> None:
     assert (profile.inputs["I"].datatype, profile.inputs["I"].is_shape_tensor) == ("", True)
 
 
-def test_enums_that_are_newer_than_v1() -> None:
-    """A value outside v1's enum is omitted, for every version of protobuf."""
+def test_unknown_data_types() -> None:
+    """An unknown data type is omitted, for every version of protobuf, but not a user's text."""
     # docs/v1-behaviour.md §8.3
     content = {
         "name": "m",
         "input": [{"name": "I", "data_type": "TYPE_FP8", "dims": [2]}],
-        "instance_group": [{"kind": "KIND_NEW"}, {"kind": "KIND_GPU"}],
         "model_warmup": [{"name": "w", "inputs": {"I": {"data_type": "TYPE_FP8"}}}],
-        "parameters": {"kind": {"string_value": "KIND_NEW"}},
+        "parameters": {"data_type": {"string_value": "TYPE_FP8"}},
     }
     config = to_v1(document(content))
     assert config.input[0].data_type == pb.TYPE_INVALID
-    assert [group.kind for group in config.instance_group] == [
-        pb.ModelInstanceGroup.KIND_AUTO,
-        pb.ModelInstanceGroup.KIND_GPU,
-    ]
-    assert config.parameters["kind"].string_value == "KIND_NEW"
+    assert config.parameters["data_type"].string_value == "TYPE_FP8"
     assert to_profile("m", document(content)).inputs["I"].datatype == ""

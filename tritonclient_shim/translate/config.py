@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Iterable, Mapping
 
 from google.protobuf import json_format
@@ -15,6 +14,8 @@ from tritonclient_shim.protos import model_config_pb2
 
 #: Maps of the user's own texts: nothing below them is a field of the configuration.
 _USER_MAPS = frozenset({"metric_tags", "cc_model_filenames", "parameters"})
+
+_DATA_TYPES = frozenset(model_config_pb2.DataType.keys())
 
 
 def to_v1(document: ModelConfigDocument) -> model_config_pb2.ModelConfig:
@@ -63,7 +64,7 @@ def _specs(tensors: Iterable[Any]) -> dict[str, TensorSpec]:
 
 
 def _readable(value: Any) -> Any:
-    """Return JSON of v1's message: newer types by number, known enums."""
+    """Return JSON of v1's message: newer data types by number, or left out if they have none."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
@@ -74,24 +75,6 @@ def _readable(value: Any) -> Any:
 def _field(key: str, value: Any) -> Any:
     if key in _USER_MAPS:
         return value
-    if key == "data_type" and type(value) is str and value in dtypes.NEWER:
-        return dtypes.NEWER[value]
-    if type(value) is str and value not in _enum_names().get(key, (value,)):
-        return None  # newer than v1's enum: left out, as newer protobuf does by itself
+    if key == "data_type" and type(value) is str and value not in _DATA_TYPES:
+        return dtypes.NEWER.get(value)
     return _readable(value)
-
-
-@lru_cache(maxsize=None)
-def _enum_names() -> dict[str, set[str]]:
-    """Return the names of the values of each enum field of the configuration.
-
-    No field of another type has the name of an enum field.
-    """
-    names: dict[str, set[str]] = {}
-    messages = list(model_config_pb2.DESCRIPTOR.message_types_by_name.values())
-    for message in messages:
-        messages.extend(message.nested_types)
-        for field in message.fields:
-            if field.enum_type is not None:
-                names.setdefault(field.name, set()).update(field.enum_type.values_by_name)
-    return names
