@@ -7,9 +7,9 @@ the service raises InferenceServerException of the client family. Each front rep
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, NoReturn, Sequence
 
+from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import server_sentences
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -28,13 +28,17 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning
-from tritonclient_shim.protos import api_pb2, request_status_pb2, retired_pb2, server_status_pb2
+from tritonclient_shim.protos import api_pb2, request_status_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.session import control
 from tritonclient_shim.session.inference import Answer, Inference, MakeRequest
 from tritonclient_shim.session.models import KnownModel, KnownModels
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import v1_messages
+
+#: Every rpc of any release, by name.
+ALL_RPCS = {**RPCS, **RETIRED_RPCS}
 
 #: v2's code of a refusal, by its canonical gRPC name → v1's code.
 _CODES = {
@@ -48,10 +52,7 @@ _CODES = {
     "UNSUPPORTED": request_status_pb2.UNSUPPORTED,
 }
 
-#: Commands of the retired Profile (see :meth:`ControlService.profile`).
-_PROFILE_COMMANDS = ("start", "stop")
 _NOT_PROFILED = "nothing is profiled: servers of the KServe v2 protocol have no profiler to control"
-_HEALTH = {"live": control.is_live, "ready": control.is_ready}
 
 # --------------------------------------------------------------------------------- outcomes
 
@@ -96,11 +97,12 @@ def stream_refusal(error: ServerError) -> ServerError:
 # --------------------------------------------------------------------------------- inference
 
 
-class InferService:
-    """Answers v1 inference requests for any model of one v2 server; thread-safe.
+class V1Service:
+    """Answers the calls of v1's service from one v2 server; thread-safe.
 
-    ``known`` are the server's models; several services may share them. ``batch_in_dims`` accepts
-    dims that start with the batch size.
+    The ``request_status`` of each response has the outcome, a refusal included
+    (docs/v1-behaviour.md §9.2, §9.3). ``known`` are the server's models; several services may share
+    them. ``batch_in_dims`` accepts dims that start with the batch size.
     """
 
     def __init__(
@@ -113,12 +115,22 @@ class InferService:
         self._batch_in_dims = batch_in_dims
         self._known: KnownModels = {} if known is None else known
 
-    def infer(self, request: pb.InferRequest) -> pb.InferResponse:
-        """Return the response to a request; a refusal is in its ``request_status``.
+    def answer(self, rpc: str, request: Any) -> Any:
+        """Return the response to a request of any rpc but StreamInfer.
 
         Raise InferenceServerException of the client family if the v2 server did not answer.
         """
-        return self.response(self.inference(request).run(self._send))
+        if rpc == "Infer":
+            return self.response(self.inference(request).run(self._send))
+        response, request_id = ALL_RPCS[rpc].response(), next_request_id()
+        try:
+            _CONTROL[rpc](self.session, request, response, request_id)
+        except InferenceServerException as error:
+            outcome = refusal_status(error)
+        else:
+            outcome = success_status(self.session.server_id(), request_id)
+        response.request_status.MergeFrom(outcome)
+        return response
 
     def inference(self, request: Any) -> Inference:
         """Return the inference of a request, which must not change until it is answered.
@@ -191,145 +203,103 @@ class InferService:
 # ---------------------------------------------------------------------------------- control
 
 
-class ControlService:
-    """Answers v1's control calls from one v2 server; thread-safe.
+def _status(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Add the state of the server and of one or all models (docs/v1-behaviour.md §6.2)."""
+    server_status = control.server_status(session, request.model_name, request_id)
+    response.server_status.CopyFrom(server_status)
 
-    The ``request_status`` of each response has the outcome, a refusal included
-    (docs/v1-behaviour.md §9.2, §9.3). Every method raises InferenceServerException of the client
-    family if the v2 server did not answer.
+
+def _health(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Add liveness or readiness (docs/v1-behaviour.md §6.1)."""
+    if request.mode not in ("live", "ready"):
+        _refuse(session, f"unknown health mode '{request.mode}'", request_id)
+    response.health = control.health(session, request.mode, request_id)
+
+
+def _model_control(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Load or unload a model; a load ends when it is ready (docs/v1-behaviour.md §6.4)."""
+    act = control.load if request.type == pb.ModelControlRequest.LOAD else control.unload
+    act(session, request.model_name, request_id)
+
+
+def _repository(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Add the names of all models in the repositories (docs/v1-behaviour.md §6.3)."""
+    if not request.HasField("index"):
+        _refuse(session, "request type is not specified", request_id)
+    response.index.CopyFrom(control.repository_index(session, request_id))
+
+
+def _shared_memory(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Register, unregister or list shared-memory regions by name (docs/v1-behaviour.md §6.5).
+
+    The list is in ``shared_memory_status.shared_memory_region``, as the .proto says.
+    :func:`with_regions_for_v1_clients` adds the field that genuine clients read.
     """
+    kind = request.WhichOneof("shared_memory_control")
+    if kind == "register":
+        with control.guard_regions(session, request_id):
+            _register(session.backend, request.register)
+    elif kind == "unregister":
+        control.unregister_name(session, request.unregister.name, request_id)
+    elif kind == "unregister_all":
+        control.unregister_all(session, request_id)
+    elif kind == "status":
+        regions = control.regions(session, request_id).shared_memory_region
+        response.shared_memory_status.SetInParent()
+        response.shared_memory_status.shared_memory_region.extend(regions)
+    else:
+        _refuse(session, "unknown sharedmemorycontrol request type", request_id)
 
-    def __init__(self, session: ServerSession) -> None:
-        self.session = session
 
-    def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
-        """Return the state of the server and of one or all models (docs/v1-behaviour.md §6.2)."""
-        response = pb.StatusResponse()
-        with self._filling(response) as request_id:
-            server_status = control.server_status(self.session, request.model_name, request_id)
-            response.server_status.CopyFrom(server_status)
-        return response
+def _register(backend: Backend, request: Any) -> None:
+    name, byte_size = request.name, request.byte_size
+    kind = request.WhichOneof("shared_memory_types")
+    if kind == "system_shared_memory":
+        region = request.system_shared_memory
+        control.register_system(backend, name, region.shared_memory_key, byte_size, region.offset)
+    elif kind == "cuda_shared_memory":
+        cuda = request.cuda_shared_memory
+        backend.register_cuda(name, cuda.raw_handle, cuda.device_id, byte_size)
+    else:
+        backend.server_metadata()  # see _refuse
+        raise ServerError(
+            f"failed to register shared memory region: '{name}', improperly formed request."
+        )
 
-    def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
-        """Return liveness or readiness (docs/v1-behaviour.md §6.1)."""
-        response = pb.HealthResponse()
-        ask = _HEALTH.get(request.mode)
-        with self._filling(response) as request_id:
-            if ask is None:
-                raise self._odd(f"unknown health mode '{request.mode}'", request_id)
-            response.health = ask(self.session, request_id)
-        return response
 
-    def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
-        """Load or unload a model (docs/v1-behaviour.md §6.4).
+def _profile(session: ServerSession, request: Any, response: Any, request_id: int) -> None:
+    """Accept the retired Profile's ``start`` and ``stop``, and do nothing.
 
-        A load ends when the model is ready.
-        """
-        response = pb.ModelControlResponse()
-        act = control.load if request.type == pb.ModelControlRequest.LOAD else control.unload
-        with self._filling(response) as request_id:
-            act(self.session, request.model_name, request_id)
-        return response
+    KServe v2 has no such call. Programs that profile on the side continue. The status of their call
+    has a message, which no success of v1 had.
+    """
+    if request.cmd not in ("start", "stop"):
+        _refuse(session, f"unknown profile command '{request.cmd}'", request_id)
+    with session.guard(request_id):
+        session.backend.server_metadata()  # see _refuse
+    response.request_status.msg = _NOT_PROFILED
 
-    def repository(self, request: pb.RepositoryRequest) -> pb.RepositoryResponse:
-        """Return the names of all models in the repositories (docs/v1-behaviour.md §6.3)."""
-        response = pb.RepositoryResponse()
-        with self._filling(response) as request_id:
-            if not request.HasField("index"):
-                raise self._odd("request type is not specified", request_id)
-            response.index.CopyFrom(control.repository_index(self.session, request_id))
-        return response
 
-    def shared_memory_control(
-        self, request: pb.SharedMemoryControlRequest
-    ) -> pb.SharedMemoryControlResponse:
-        """Register, unregister or list shared-memory regions by name (docs/v1-behaviour.md §6.5).
+def _refuse(session: ServerSession, message: str, request_id: int) -> NoReturn:
+    """Raise v1's UNKNOWN refusal of a request of no known kind (docs/v1-behaviour.md §9.2).
 
-        The list is in ``shared_memory_status.shared_memory_region``, as the .proto says.
-        :func:`with_regions_for_v1_clients` adds the field that genuine clients read.
-        """
-        response = pb.SharedMemoryControlResponse()
-        kind = request.WhichOneof("shared_memory_control")
-        with self._filling(response) as request_id:
-            if kind == "register":
-                self._register(request.register, request_id)
-            elif kind == "unregister":
-                control.unregister_name(self.session, request.unregister.name, request_id)
-            elif kind == "unregister_all":
-                control.unregister_all(self.session, request_id)
-            elif kind == "status":
-                regions = control.regions(self.session, request_id).shared_memory_region
-                response.shared_memory_status.SetInParent()
-                response.shared_memory_status.shared_memory_region.extend(regions)
-            else:
-                raise self._odd("unknown sharedmemorycontrol request type", request_id)
-        return response
+    In v1 the server itself refused such a request. Programs use one, for example ``Profile``, to
+    check that the server answers. So ask the server first.
+    """
+    with session.guard(request_id):
+        session.backend.server_metadata()
+        raise ServerError(message, "UNKNOWN")
 
-    def _register(self, request: Any, request_id: int) -> None:
-        backend = self.session.backend
-        kind = request.WhichOneof("shared_memory_types")
-        with control.guard_regions(self.session, request_id):
-            if kind == "system_shared_memory":
-                region = request.system_shared_memory
-                key, offset = region.shared_memory_key, region.offset
-                control.register_system(backend, request.name, key, request.byte_size, offset)
-            elif kind == "cuda_shared_memory":
-                cuda = request.cuda_shared_memory
-                backend.register_cuda(
-                    request.name, cuda.raw_handle, cuda.device_id, request.byte_size
-                )
-            else:
-                backend.server_metadata()  # see _reach
-                raise ServerError(
-                    f"failed to register shared memory region: '{request.name}', "
-                    "improperly formed request."
-                )
 
-    def profile(self, request: retired_pb2.ProfileRequest) -> retired_pb2.ProfileResponse:
-        """Accept the retired Profile's ``start`` and ``stop``, and do nothing.
-
-        KServe v2 has no such call. Programs that profile on the side continue. The status of
-        their call has a message, which no success of v1 had.
-        """
-        response = retired_pb2.ProfileResponse()
-        with self._filling(response) as request_id:
-            if request.cmd not in _PROFILE_COMMANDS:
-                raise self._odd(f"unknown profile command '{request.cmd}'", request_id)
-            self._reach(request_id)
-        response.request_status.msg = response.request_status.msg or _NOT_PROFILED
-        return response
-
-    @contextmanager
-    def _filling(self, response: Any) -> Iterator[int]:
-        """Yield a request id to the block that fills the response, then add the outcome."""
-        request_id = next_request_id()
-        try:
-            yield request_id
-        except InferenceServerException as error:
-            outcome = refusal_status(error)
-        else:
-            outcome = success_status(self.session.server_id(), request_id)
-        response.request_status.CopyFrom(outcome)
-
-    def _reach(self, request_id: int) -> None:
-        """Raise InferenceServerException if no server answers.
-
-        In v1 the server itself refused a request that is refused here. Programs use such a
-        request, for example ``Profile``, to check that the server answers.
-        """
-        with self.session.guard(request_id):
-            self.session.backend.server_metadata()
-
-    def _odd(self, message: str, request_id: int) -> InferenceServerException:
-        """Return v1's UNKNOWN refusal of a request of no known kind (docs/v1-behaviour.md §9.2).
-
-        Raise InferenceServerException if no server answers.
-        """
-        self._reach(request_id)
-        backend_error = ServerError(message, "UNKNOWN")
-        error = self.session.to_v1_error(backend_error, request_id)
-        error.__cause__ = backend_error
-        return error
+#: What fills the response to a control call, given session, request, response and request id.
+_CONTROL: dict[str, Callable[[ServerSession, Any, Any, int], None]] = {
+    "Status": _status,
+    "Health": _health,
+    "ModelControl": _model_control,
+    "Repository": _repository,
+    "SharedMemoryControl": _shared_memory,
+    "Profile": _profile,
+}
 
 
 def with_regions_for_v1_clients(

@@ -160,7 +160,7 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS021")
-        return self._call(control.is_live)
+        return self._call(control.health, "live")
 
     def is_ready(self) -> bool:
         """Return True if the server is ready to infer on every model it has loaded.
@@ -170,7 +170,7 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS022")
-        return self._call(control.is_ready)
+        return self._call(control.health, "ready")
 
 
 class ServerStatusContext(ServerContext):

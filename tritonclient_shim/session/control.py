@@ -71,19 +71,10 @@ _registering: dict[Endpoint, forks.Lock] = {}
 _first_seen: dict[Endpoint, int] = {}
 
 
-def is_live(session: ServerSession, request_id: int) -> bool:
-    """Return True if the server is live (docs/v1-behaviour.md §6.1)."""
-    return _health(session, "live", request_id)
-
-
-def is_ready(session: ServerSession, request_id: int) -> bool:
-    """Return True if the server and every model that it tracks are ready
+def health(session: ServerSession, mode: str, request_id: int) -> bool:
+    """Return True if the server is ``live``, or if it is ``ready`` as every model that it tracks
     (docs/v1-behaviour.md §6.1, §E.2).
     """
-    return _health(session, "ready", request_id)
-
-
-def _health(session: ServerSession, mode: str, request_id: int) -> bool:
     rules = session.endpoint.rules
     try:
         healthy = session.backend.live() if mode == "live" else session.backend.ready()

@@ -10,21 +10,18 @@ pools of their own, and even messages of another type, such as ``Profile(ModelCo
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 import grpc
 
 from tritonclient_shim import notice
 from tritonclient_shim.core.errors import BackendError
-from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
-from tritonclient_shim.service import ControlService, InferService
+from tritonclient_shim.service import ALL_RPCS
 from tritonclient_shim.session.inference import Answer, Refused
 from tritonclient_shim.stub.calls import CallFuture, Calls, UsersChannel, parsed, serialized
 from tritonclient_shim.stub.streams import StreamCall
 
 __all__ = ["GRPCServiceStub"]
-
-_ALL_RPCS = {**RPCS, **RETIRED_RPCS}
 
 
 class GRPCServiceStub:
@@ -62,16 +59,14 @@ class GRPCServiceStub:
     def __init__(self, channel: Any) -> None:
         notice.used("TS072")
         user = UsersChannel(channel)
-        self.Infer = InferRpc(user)
+        self.Infer = InferRpc(user, "TS073", "Infer")
         self.StreamInfer = StreamInferRpc(user)
-        self.Status = UnaryRpc(user, "TS075", "Status", ControlService.status)
-        self.Health = UnaryRpc(user, "TS076", "Health", ControlService.health)
-        self.ModelControl = UnaryRpc(user, "TS077", "ModelControl", ControlService.model_control)
-        self.SharedMemoryControl = UnaryRpc(
-            user, "TS078", "SharedMemoryControl", ControlService.shared_memory_control
-        )
-        self.Repository = UnaryRpc(user, "TS079", "Repository", ControlService.repository)
-        self.Profile = UnaryRpc(user, "TS080", "Profile", ControlService.profile)
+        self.Status = UnaryRpc(user, "TS075", "Status")
+        self.Health = UnaryRpc(user, "TS076", "Health")
+        self.ModelControl = UnaryRpc(user, "TS077", "ModelControl")
+        self.SharedMemoryControl = UnaryRpc(user, "TS078", "SharedMemoryControl")
+        self.Repository = UnaryRpc(user, "TS079", "Repository")
+        self.Profile = UnaryRpc(user, "TS080", "Profile")
 
 
 GRPCServiceStub.__module__ = "tensorrtserver.api.grpc_service_pb2_grpc"
@@ -87,13 +82,11 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
     ``compression``, by position or by name. Each call raises TypeError for any other.
     """
 
-    def __init__(
-        self, channel: UsersChannel, notice_id: str, name: str, method: Callable[..., Any]
-    ) -> None:
+    def __init__(self, channel: UsersChannel, notice_id: str, rpc: str) -> None:
         self._notice_id = notice_id
         self._channel = channel
-        self._request_class = _ALL_RPCS[name].request
-        self._method = method
+        self._rpc = rpc
+        self._request_class = ALL_RPCS[rpc].request
 
     def __call__(self, request: Any, *options: Any, **named_options: Any) -> Any:
         """Return the response. Raise RpcError if the server did not answer."""
@@ -108,7 +101,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         if type(request) is not self._request_class:
             message = parsed(self._request_class, serialized(self._request_class, request))
         call = CallFuture(calls)
-        call.run(lambda: self._answer(calls, message))
+        call.run(lambda: calls.service.answer(self._rpc, message))
         return call.result(), call
 
     def future(self, request: Any, *options: Any, **named_options: Any) -> CallFuture:
@@ -125,11 +118,8 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
             self._start(message, calls, future)
         return future
 
-    def _answer(self, calls: Calls, message: Any) -> Any:
-        return self._method(calls.control, message)
-
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        future.run_on_thread(lambda: self._answer(calls, message))
+        future.run_on_thread(lambda: calls.service.answer(self._rpc, message))
 
 
 class InferRpc(UnaryRpc):
@@ -138,20 +128,14 @@ class InferRpc(UnaryRpc):
     Only the configuration of an unknown model needs a thread, which waits for it.
     """
 
-    def __init__(self, channel: UsersChannel) -> None:
-        super().__init__(channel, "TS073", "Infer", InferService.infer)
-
-    def _answer(self, calls: Calls, message: Any) -> Any:
-        return self._method(calls.infer, message)
-
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        inference = calls.infer.inference(message)
+        inference = calls.service.inference(message)
         if inference.model.profile is None:
             super()._start(message, calls, future)
             return
 
         def finish(answer: Answer) -> None:
-            future.run(lambda: calls.infer.response(answer))
+            future.run(lambda: calls.service.response(answer))
 
         try:
             sendable = inference.prepare()

@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     cause_of,
 )
-from tritonclient_shim.service import ControlService, InferService
+from tritonclient_shim.service import V1Service
 from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession
 
@@ -71,8 +71,7 @@ class Calls:
         self.options = options
         self.backend = ChannelBackend(channel.connection, options)
         session = _ChannelSession(self.backend, channel)
-        self.control = ControlService(session)
-        self.infer = InferService(session, channel.known.models, batch_in_dims=True)
+        self.service = V1Service(session, channel.known.models, batch_in_dims=True)
 
     def last(self) -> Any:
         """Return gRPC's object for the latest call to the v2 server, None if there was none."""

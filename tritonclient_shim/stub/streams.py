@@ -25,7 +25,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.service import InferService, stream_refusal
+from tritonclient_shim.service import V1Service, stream_refusal
 from tritonclient_shim.session.inference import Answer, Refused, Sendable
 from tritonclient_shim.session.streams import NOT_OURS
 from tritonclient_shim.stub.calls import Calls, LocalRpcError, parsed, rpc_error, serialized
@@ -45,7 +45,7 @@ class _Requests(Iterator[bytes]):
     Each request is copied when its iterator yields it; users may change it then.
     """
 
-    def __init__(self, service: InferService, requests: Iterable[Any]) -> None:
+    def __init__(self, service: V1Service, requests: Iterable[Any]) -> None:
         self._service = service
         self._requests = itertools.chain.from_iterable([requests])  # iterated on gRPC's thread
         self._next_id = itertools.count(1).__next__
@@ -97,8 +97,8 @@ class StreamCall(Iterator[Any]):
     """
 
     def __init__(self, calls: Calls, requests: Iterable[Any]) -> None:
-        self._service = calls.infer
-        self._requests = _Requests(calls.infer, requests)
+        self._service = calls.service
+        self._requests = _Requests(calls.service, requests)
         self._due: Refused | _Sent | None = None  # the request whose response is next
         self._call = calls.backend.bound.stream(self._requests, ())
         # An interceptor's own iterator has no such method.

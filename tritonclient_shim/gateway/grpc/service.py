@@ -99,7 +99,7 @@ class GatewayService:
         with self._access_log.rpc("Infer", request.model_name, len(data), context) as record:
             headers = grpc_metadata(context, self._options.forward_header)
             try:
-                inference = self._upstream.infer.inference(request)
+                inference = self._upstream.service.inference(request)
                 answered = await self._inference.answer(inference, headers, response_of)
                 record.status, response = answered
             except Exception as error:  # the client waits for an answer, whatever has failed

@@ -184,7 +184,7 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        inference = self._upstream.infer.inference(request)._replace(headers=self._headers)
+        inference = self._upstream.service.inference(request)._replace(headers=self._headers)
         model = request.model_name
         record = self._access_log.rpc("StreamInfer", model, len(data), self._context)
         entry = _Entry(inference, record)

@@ -252,7 +252,7 @@ class HttpFront:
             body = await _read_body(request, options.max_body_bytes, options.client_timeout)
             record.received = sum(map(len, body))
             version = routes.number(path[2], routes.INT64) if path[2] else -1
-            inference = self._upstream.infer.inference_of_body(
+            inference = self._upstream.service.inference_of_body(
                 path[1], version, header, body, next_request_id()
             )
             headers = http_headers(request.headers, options.forward_header)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.backends.base import CallHeaders, call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+from tritonclient_shim.service import ALL_RPCS
 
 T = TypeVar("T")
 
 #: Threads of one kind of calls.
 _THREADS = 64
-_RPCS = {**v1.RPCS, **v1.RETIRED_RPCS}
 
 
 class ControlCalls:
@@ -32,12 +32,12 @@ class ControlCalls:
             "Health": (upstream.health, health),
             "ModelControl": (upstream.model_control, loads),
             "Status": (upstream.status, others),
-            "Repository": (upstream.control.repository, others),
-            "Profile": (upstream.control.profile, others),
+            "Repository": (partial(upstream.service.answer, "Repository"), others),
+            "Profile": (partial(upstream.service.answer, "Profile"), others),
             "SharedMemoryControl": (upstream.regions, others),
         }
         #: Name of a call → the class of its requests.
-        self.requests: dict[str, Any] = {name: _RPCS[name].request for name in self._calls}
+        self.requests: dict[str, Any] = {name: ALL_RPCS[name].request for name in self._calls}
 
     async def answer(
         self, rpc: str, request: Any, headers: CallHeaders, form: Callable[[Any], T]
@@ -54,7 +54,7 @@ class ControlCalls:
                 self._upstream.release.reword(response.request_status)
             except Exception as error:  # a client waits for it, whatever has failed
                 failure = self._upstream.failure(error)
-                response = _RPCS[rpc].response(request_status=failure)
+                response = ALL_RPCS[rpc].response(request_status=failure)
             return response.request_status, form(response)
 
         loop = asyncio.get_running_loop()

@@ -25,8 +25,7 @@ from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import (
-    ControlService,
-    InferService,
+    V1Service,
     refusal_status,
     success_status,
     with_regions_for_v1_clients,
@@ -99,10 +98,9 @@ class Upstream:
         health = _GatewaySession(options, options.health_timeout, "--health-timeout")
         self._sessions = (self.session, loads, health)
         self.health_timeout = health.timeout
-        self.infer = InferService(self.session)
-        self.control = ControlService(self.session)
-        self._loads = ControlService(loads)
-        self._health = ControlService(health)
+        self.service = V1Service(self.session)
+        self._loads = V1Service(loads)
+        self._health = V1Service(health)
 
     @property
     def known_id(self) -> str:
@@ -131,7 +129,8 @@ class Upstream:
         if self._stopping.begun and request.mode == "ready":
             success = success_status(self.known_id, next_request_id())
             return pb.HealthResponse(request_status=success, health=False)
-        return self._health.health(request)
+        response: pb.HealthResponse = self._health.answer("Health", request)
+        return response
 
     def hangs(self) -> bool:
         """True if the server does not answer two health calls."""
@@ -152,11 +151,12 @@ class Upstream:
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
         """Load or unload a model, within the time limit of loads."""
-        return self._loads.model_control(request)
+        response: pb.ModelControlResponse = self._loads.answer("ModelControl", request)
+        return response
 
     def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
         """Return the status of the server and its models, with the id of ``--server-id``."""
-        response = self.control.status(request)
+        response: pb.StatusResponse = self.service.answer("Status", request)
         if response.HasField("server_status"):
             response.server_status.id = self._options.server_id or response.server_status.id
             self.release.set_version(response.server_status)
@@ -164,7 +164,7 @@ class Upstream:
 
     def regions(self, request: pb.SharedMemoryControlRequest) -> pb.SharedMemoryControlResponse:
         """Register, unregister or list regions of shared memory."""
-        return with_regions_for_v1_clients(self.control.shared_memory_control(request))
+        return with_regions_for_v1_clients(self.service.answer("SharedMemoryControl", request))
 
     def response(self, answer: Answer, make: Callable[[Any, V1Reply], R]) -> tuple[Any, R]:
         """Return v1's status of an inference, and the result of ``make`` for it and the reply.
@@ -172,7 +172,7 @@ class Upstream:
         Raise InferenceServerException if the request was refused, or the reply cannot be read. May
         ask the server unless ``known_id`` is set and the answer is prompt.
         """
-        reply = self.infer.reply(answer)
+        reply = self.service.reply(answer)
         request_id = answer.inference.request_id
         success = success_status(self.session.server_id(), request_id)
         with self.session.guard(request_id):
