@@ -11,7 +11,7 @@ from tritonclient_shim.core.errors import (
     ForeignError,
     ServerError,
 )
-from tritonclient_shim.core.metadata import ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.session import server as module
 from tritonclient_shim.session.server import ServerSession
@@ -26,12 +26,16 @@ class FakeBackend:
         self.metadata = metadata
         self.asked = 0
         self.closed = 0
+        self.known = KnownServer()
 
     def server_metadata(self) -> ServerMetadata:
         self.asked += 1
         if isinstance(self.metadata, BackendError):
             raise self.metadata
         return self.metadata
+
+    def known_server(self) -> KnownServer:
+        return self.known
 
     def close(self) -> None:
         self.closed += 1

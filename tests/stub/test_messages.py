@@ -86,16 +86,12 @@ def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
 
 
 def test_the_reason_is_told(stub: Any) -> None:
-    """A request that is no message raises an error of an ended call. Its cause says why."""
+    """A request that is no message raises an RpcError. Its cause says why."""
     text = error_of(lambda: stub.Infer(USERS["Needy"]())).__cause__
     assert "missing required fields: n" in str(text)
-    call = error_of(lambda: stub.Infer(5))
+    error = error_of(lambda: stub.Infer(5))
     expected = "expected InferRequest or another protobuf message, got int: 5"
-    assert str(call.__cause__) == expected
-    assert isinstance(call, grpc.Call)
-    assert (call.is_active(), call.time_remaining(), call.cancel()) == (False, None, False)
-    assert (call.initial_metadata(), call.trailing_metadata()) == ((), ())
-    assert call.add_callback(pytest.fail) is False
+    assert str(error.__cause__) == expected
 
 
 def test_answers_before_what_is_no_request(stub: Any, monkeypatch: Any) -> None:

@@ -72,7 +72,6 @@ class ServerSession:
         self.settings = settings.DEFAULTS if backend else settings.current()
         if backend is not None:
             vars(self)["backend"] = backend
-        self._server_id = ""
 
     def close(self) -> None:
         """Give the backend up; idempotent."""
@@ -81,13 +80,13 @@ class ServerSession:
             backend.close()
 
     def server_id(self) -> str:
-        """Return the server's ``--id``, asked of it once; '' when it does not tell."""
-        if not self._server_id:
-            try:
-                self._server_id = self.backend.server_metadata().name
-            except BackendError:
-                return ""
-        return self._server_id
+        """Return the server's ``--id``, asked once per connection; '' if it does not tell."""
+        try:
+            known = self.backend.known_server()
+            known.id = known.id or self.backend.server_metadata().name
+        except BackendError:
+            return ""
+        return known.id
 
     def server_error(
         self,

@@ -96,7 +96,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
     def with_call(self, request: Any, *options: Any, **named_options: Any) -> tuple[Any, Any]:
         """Return the response, and gRPC's view of the call."""
         notice.used(self._notice_id)
-        calls = self._channel.calls(*options, **named_options)
+        calls = Calls(self._channel, *options, **named_options)
         message = request
         if type(request) is not self._request_class:
             message = parsed(self._request_class, serialized(self._request_class, request))
@@ -108,7 +108,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         """Copy the request, and start the call. Raise RpcError, as gRPC, for other objects."""
         notice.used(self._notice_id)
         content = serialized(self._request_class, request)
-        calls = self._channel.calls(*options, **named_options)
+        calls = Calls(self._channel, *options, **named_options)
         future = CallFuture(calls)
         try:
             message = parsed(self._request_class, content)
@@ -155,5 +155,5 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
     def __call__(self, request_iterator: Any, *options: Any, **named_options: Any) -> StreamCall:
         """Start the stream; iterate over the result for the responses. See :class:`UnaryRpc`."""
         notice.used("TS074")
-        calls = self._channel.calls(*options, **named_options)
+        calls = Calls(self._channel, *options, **named_options)
         return StreamCall(calls, request_iterator)

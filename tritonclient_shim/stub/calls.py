@@ -26,6 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     cause_of,
 )
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.service import V1Service
 from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession
@@ -38,44 +39,9 @@ _CANCELLED = "Locally cancelled by application!"
 _threads = DaemonExecutor(64, "v1-stub-call")
 
 
-class _Known:
-    """Known facts of a channel's server."""
-
-    def __init__(self) -> None:
-        self.models: KnownModels = {}
-        self.server_id = ""
-
-
-#: Channel → known facts. Stubs on one channel share them; they end with the channel.
-_known: MutableMapping[Any, _Known] = WeakKeyDictionary()
-
-
-class _ChannelSession(ServerSession):
-    """A session for one call. It asks for the server's id once per channel."""
-
-    def __init__(self, backend: ChannelBackend, channel: UsersChannel) -> None:
-        super().__init__(CHANNEL, backend=backend)
-        self.settings = channel.settings
-        self._known = channel.known
-
-    def server_id(self) -> str:
-        if not self._known.server_id:
-            self._known.server_id = super().server_id()
-        return self._known.server_id
-
-
-class Calls:
-    """v1's service with the arguments of one user's call."""
-
-    def __init__(self, channel: UsersChannel, options: CallOptions) -> None:
-        self.options = options
-        self.backend = ChannelBackend(channel.connection, options)
-        session = _ChannelSession(self.backend, channel)
-        self.service = V1Service(session, channel.known.models, batch_in_dims=True)
-
-    def last(self) -> Any:
-        """Return gRPC's object for the latest call to the v2 server, None if there was none."""
-        return self.backend.bound.last
+#: Channel → models and known facts of its server. Stubs on one channel share them; they end with
+#: the channel.
+_known: MutableMapping[Any, tuple[KnownModels, KnownServer]] = WeakKeyDictionary()
 
 
 class UsersChannel:
@@ -83,29 +49,40 @@ class UsersChannel:
 
     def __init__(self, channel: Any) -> None:
         self.connection = ChannelConnection(channel)
-        self.known = _known.setdefault(channel, _Known())
+        self.models, self.connection.server = _known.setdefault(channel, ({}, KnownServer()))
         #: Only ``models`` counts here: the connection is the user's.
         self.settings = settings.current()
 
-    def calls(
+
+class Calls:
+    """v1's service with the arguments of one user's call; ``timeout`` is in seconds from now."""
+
+    def __init__(
         self,
+        channel: UsersChannel,
         timeout: float | None = None,
         metadata: Any = None,
         credentials: Any = None,
         wait_for_ready: bool | None = None,
         compression: Any = None,
-    ) -> Calls:
-        """Return the service for a call that starts now. ``timeout`` is in seconds."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        options = CallOptions(deadline, metadata, credentials, wait_for_ready, compression)
-        return Calls(self, options)
+    ) -> None:
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        options = CallOptions(self.deadline, metadata, credentials, wait_for_ready, compression)
+        self.backend = ChannelBackend(channel.connection, options)
+        session = ServerSession(CHANNEL, backend=self.backend)
+        session.settings = channel.settings
+        self.service = V1Service(session, channel.models, batch_in_dims=True)
+
+    def last(self) -> Any:
+        """Return gRPC's object for the latest call to the v2 server, None if there was none."""
+        return self.backend.bound.last
 
 
 # ------------------------------------------------------------------------- errors and results
 
 
-class LocalRpcError(grpc.RpcError, grpc.Call):
-    """An RpcError for an error in this process, outside gRPC, and the call that it has ended."""
+class LocalRpcError(grpc.RpcError):
+    """An RpcError for an error in this process, outside gRPC."""
 
     def __init__(self, code: Any, details: str) -> None:
         super().__init__(f"{code}: {details}")
@@ -117,24 +94,6 @@ class LocalRpcError(grpc.RpcError, grpc.Call):
 
     def details(self) -> str:
         return self._details
-
-    def initial_metadata(self) -> Any:
-        return ()
-
-    def trailing_metadata(self) -> Any:
-        return ()
-
-    def is_active(self) -> bool:
-        return False
-
-    def time_remaining(self) -> float | None:
-        return None
-
-    def cancel(self) -> bool:
-        return False
-
-    def add_callback(self, callback: Any) -> bool:
-        return False
 
 
 def serialized(message_class: Any, request: Any) -> bytes:
@@ -214,8 +173,8 @@ class CallFuture(grpc.Future, grpc.Call):
         _threads.execute(partial(self.run, produce))
 
     def fail(self, error: BaseException) -> None:
-        """End the call with an error."""
-        self.run(partial(_raise, error))
+        """End a call with an error that nobody else knows yet."""
+        self._outcome.set_exception(error)
 
     # --------------------------------------------------------------------------- grpc.Future
 
@@ -260,7 +219,7 @@ class CallFuture(grpc.Future, grpc.Call):
 
     def add_done_callback(self, fn: Callable[[Any], None]) -> None:
         """Call ``fn(self)`` when the call ends, or at once if it has ended."""
-        self._outcome.add_done_callback(lambda _outcome: _logged(partial(fn, self)))
+        self._outcome.add_done_callback(lambda _outcome: fn(self))
 
     # ----------------------------------------------------------------------------- grpc.Call
 
@@ -293,7 +252,7 @@ class CallFuture(grpc.Future, grpc.Call):
 
     def time_remaining(self) -> float | None:
         """Return the seconds until the call's time limit; None if it has none."""
-        deadline = self._calls.options.deadline
+        deadline = self._calls.deadline
         return None if deadline is None else max(0.0, deadline - time.monotonic())
 
     def is_active(self) -> bool:
@@ -303,22 +262,5 @@ class CallFuture(grpc.Future, grpc.Call):
         """Call ``callback()`` when the call ends. Return False at once if it has ended."""
         if self._outcome.done():
             return False
-        self._outcome.add_done_callback(lambda _outcome: _logged(callback))
+        self._outcome.add_done_callback(lambda _outcome: callback())
         return True
-
-
-def _logged(callback: Callable[[], None]) -> None:
-    """Call a user's callback so that concurrent.futures logs all that it raises.
-
-    SystemExit and its like would end the thread, which may be gRPC's, before other callbacks.
-    """
-    try:
-        callback()
-    except Exception:
-        raise
-    except BaseException as error:
-        raise RuntimeError(f"a callback raised {type(error).__name__}") from error
-
-
-def _raise(error: BaseException) -> None:
-    raise error

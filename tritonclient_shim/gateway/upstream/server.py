@@ -69,6 +69,11 @@ class _GatewaySession(ServerSession):
         """Return the server's id, '' if it is not known yet. Do not ask the server."""
         return self._server_id
 
+    def server_id(self) -> str:
+        """Return the server's id, asked of it once; '' when it does not tell."""
+        self._server_id = self._server_id or super().server_id()
+        return self._server_id
+
     def to_v1_error(
         self, error: BackendError, *more: Any, **named: Any
     ) -> InferenceServerException:
