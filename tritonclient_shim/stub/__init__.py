@@ -10,11 +10,13 @@ pools of their own, and even messages of another type, such as ``Profile(ModelCo
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import grpc
 
 from tritonclient_shim import notice
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.service import ALL_RPCS
 from tritonclient_shim.session.inference import Answer, Refused
@@ -22,6 +24,9 @@ from tritonclient_shim.stub.calls import CallFuture, Calls, UsersChannel, parsed
 from tritonclient_shim.stub.streams import StreamCall
 
 __all__ = ["GRPCServiceStub"]
+
+#: Threads of calls in progress that have to wait for the server.
+_threads = DaemonExecutor(64, "v1-stub-call")
 
 
 class GRPCServiceStub:
@@ -113,13 +118,13 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         try:
             message = parsed(self._request_class, content)
         except grpc.RpcError as error:  # a server's answer to such bytes
-            future.fail(error)
+            future.set_exception(error)
         else:
             self._start(message, calls, future)
         return future
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        future.run_on_thread(lambda: calls.service.answer(self._rpc, message))
+        _threads.execute(partial(future.run, lambda: calls.service.answer(self._rpc, message)))
 
 
 class InferRpc(UnaryRpc):

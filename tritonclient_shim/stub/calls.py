@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent import futures
-from functools import partial
 from typing import Any, Callable, MutableMapping
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,6 @@ from tritonclient_shim.backends.grpc.users_channel import (
     ChannelBackend,
     ChannelConnection,
 )
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -34,9 +32,6 @@ from tritonclient_shim.session.server import ServerSession
 _NOT_SENT = "Exception serializing request!"  # gRPC's own text
 _NOT_READ = "Unable to parse request"  # the text of a server in C++, as v1's was
 _CANCELLED = "Locally cancelled by application!"
-
-#: Threads of calls in progress that have to wait for the server.
-_threads = DaemonExecutor(64, "v1-stub-call")
 
 
 #: Channel → models and known facts of its server. Stubs on one channel share them; they end with
@@ -141,68 +136,52 @@ def rpc_error(error: BaseException) -> BaseException:
     return LocalRpcError(too_large, str(backend_error))
 
 
-class CallFuture(grpc.Future, grpc.Call):
+class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-arg]
     """A call of v1's, as generated stubs return it: in progress, or behind a response.
 
     A call that v1's server refused ends with status OK.
     """
 
     def __init__(self, calls: Calls) -> None:
+        super().__init__()
         self._calls = calls
-        self._outcome: futures.Future[Any] = futures.Future()
-
-    # ---------------------------------------------------------- for the code that ends the call
 
     def run(self, produce: Callable[[], Any]) -> None:
         """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
         response, failure = None, None
         try:
-            response = None if self._outcome.cancelled() else produce()
+            response = None if self.cancelled() else produce()
         except InferenceServerException as error:
             failure = rpc_error(error)
         except BaseException as error:  # whatever it is, somebody may wait for the outcome
             failure = error
-        if self._outcome.set_running_or_notify_cancel():
+        if self.set_running_or_notify_cancel():
             if failure is None:
-                self._outcome.set_result(response)
+                self.set_result(response)
             else:
-                self._outcome.set_exception(failure)
-
-    def run_on_thread(self, produce: Callable[[], Any]) -> None:
-        """End the call so on a thread, which may wait for the server."""
-        _threads.execute(partial(self.run, produce))
-
-    def fail(self, error: BaseException) -> None:
-        """End a call with an error that nobody else knows yet."""
-        self._outcome.set_exception(error)
+                self.set_exception(failure)
 
     # --------------------------------------------------------------------------- grpc.Future
 
     def cancel(self) -> bool:
         """Cancel the call. Return False if it has ended."""
-        if self._outcome.done() or not self._outcome.cancel():
+        if self.done() or not super().cancel():
             return False
         getattr(self._calls.last(), "cancel", bool)()
         return True
 
-    def cancelled(self) -> bool:
-        return self._outcome.cancelled()
-
     def running(self) -> bool:
-        return not self._outcome.done()
-
-    def done(self) -> bool:
-        return self._outcome.done()
+        return not self.done()
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the response when it has arrived.
 
         Raise RpcError, or grpc.FutureTimeoutError after ``timeout`` seconds.
         """
-        return self._wait(self._outcome.result, timeout)
+        return self._wait(super().result, timeout)
 
     def exception(self, timeout: float | None = None) -> Any:
-        return self._wait(self._outcome.exception, timeout)
+        return self._wait(super().exception, timeout)
 
     def traceback(self, timeout: float | None = None) -> Any:
         return getattr(self.exception(timeout), "__traceback__", None)
@@ -211,15 +190,11 @@ class CallFuture(grpc.Future, grpc.Call):
         try:
             return ask(timeout)
         except futures.TimeoutError:
-            if self._outcome.done():
+            if self.done():
                 raise
             raise grpc.FutureTimeoutError() from None
         except futures.CancelledError:
             raise grpc.FutureCancelledError() from None
-
-    def add_done_callback(self, fn: Callable[[Any], None]) -> None:
-        """Call ``fn(self)`` when the call ends, or at once if it has ended."""
-        self._outcome.add_done_callback(lambda _outcome: fn(self))
 
     # ----------------------------------------------------------------------------- grpc.Call
 
@@ -256,11 +231,11 @@ class CallFuture(grpc.Future, grpc.Call):
         return None if deadline is None else max(0.0, deadline - time.monotonic())
 
     def is_active(self) -> bool:
-        return not self._outcome.done()
+        return not self.done()
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
         """Call ``callback()`` when the call ends. Return False at once if it has ended."""
-        if self._outcome.done():
+        if self.done():
             return False
-        self._outcome.add_done_callback(lambda _outcome: callback())
+        self.add_done_callback(lambda _: callback())
         return True
