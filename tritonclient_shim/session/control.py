@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import contextmanager
 from functools import partial
-from typing import Callable, ContextManager, Iterable, Iterator, Mapping, Sequence
+from typing import Callable, ContextManager, Iterable, Iterator, Mapping, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import forks
@@ -35,7 +35,7 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.session import models
-from tritonclient_shim.session.server import Extension, ServerSession
+from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings import Settings
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.shm.regions import CUDA, SYSTEM, Region, RegionError, lookup
@@ -49,14 +49,16 @@ from tritonclient_shim.translate.status import (
 )
 from tritonclient_shim.translate.wording import RequestContext
 
+_T = TypeVar("_T")
+
 NO_STATUS = "status request did not return status"
 NO_CONTROL_STATUS = "modelcontrol request did not return status"
 NO_HEALTH_STATUS = "health request did not return status"
 NO_REGION_STATUS = "sharedmemorycontrol request did not return status"
 
-_INDEX = Extension("model_repository", "ask for the status of a model by its name")
-_LOADING = Extension("model_repository", "have the server's owner load and unload its models")
-_REGIONS = Extension("system_shared_memory", "pass tensors in requests, as arrays")
+_INDEX = ("model_repository", "ask for the status of a model by its name")
+_LOADING = ("model_repository", "have the server's owner load and unload its models")
+_REGIONS = ("system_shared_memory", "pass tensors in requests, as arrays")
 
 #: The first Triton that adds the offset of a region once.
 _OFFSETS_ONCE = (2, 61)
@@ -131,7 +133,8 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
         if not error.no_such_call:
             raise
         index, names = (), [*dict(session.settings.models)]  # no others can be asked for
-    statistics = _statistics(backend, model_name)
+    # nothing if the model is not loaded, or the server has no statistics for us
+    statistics: tuple[ModelStatistics, ...] = _if_any(partial(backend.statistics, model_name), ())
     rows = tracked_rows(index, statistics, model_name)
     described = [row.name for row in rows if row.state in ("READY", "LOADING")] or names
     if model_name and not rows:
@@ -142,15 +145,13 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     return ServerSnapshot(metadata, True, uptime_ns, rows, configs, statistics)
 
 
-def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...]:
-    """Return nothing where the model is not loaded, or the server has no statistics for us."""
+def _if_any(ask: Callable[[], _T], otherwise: _T) -> _T:
+    """Return the reply to a call; ``otherwise`` if the server refuses it or has no such call."""
     try:
-        return backend.statistics(model_name)
-    except ServerError:
-        return ()
+        return ask()
     except BackendError as error:
-        if error.no_such_call:
-            return ()
+        if isinstance(error, ServerError) or error.no_such_call:
+            return otherwise
         raise
 
 
@@ -161,24 +162,15 @@ def _documents(
 
     Models that the server refuses to describe are left out.
     """
-    try:
-        configs = backend.model_configs(names)
-    except BackendError as error:
-        if not error.no_such_call:
-            raise
-        configs = {}
+    configs: Mapping[str, ModelConfigDocument] = _if_any(partial(backend.model_configs, names), {})
     if configs or MODEL_CONFIGURATION in server.extensions:
         return configs
     instead = {}
     for name in names:
-        try:
-            metadata = backend.model_metadata(name)
-        except BackendError as error:
-            if isinstance(error, ServerError) or error.no_such_call:
-                continue
-            raise
-        declared = settings.declared(name) or DeclaredModel(name)
-        instead[name] = read(open_servers.document_of, metadata, declared)
+        metadata = _if_any(partial(backend.model_metadata, name), None)
+        if metadata is not None:
+            declared = settings.declared(name) or DeclaredModel(name)
+            instead[name] = read(open_servers.document_of, metadata, declared)
     return instead
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Callable, NamedTuple, cast
@@ -356,19 +355,14 @@ class ContextStat:
     """
 
     def __init__(self) -> None:
-        self.after_fork()
-        forks.repair(self)
+        self._lock = forks.Lock()
         self._counts = (0, 0, 0, 0)
-
-    def after_fork(self) -> None:
-        """Begin with a lock that nobody holds, in a forked child too."""
-        self._lock = threading.RLock()  # every request takes it: cheaper than a forks.Lock
 
     def add(self, started: int, sent: int, received: int | None) -> None:
         """Count a request that is completed now; ``received`` is None if nothing is read."""
         now = perf_counter_ns()
         read_ns = 0 if received is None else now - received
-        with self._lock:
+        with self._lock.lock:
             completed, total, send, receive = self._counts
             total += now - started
             self._counts = (completed + 1, total, send + sent - started, receive + read_ns)

@@ -11,6 +11,7 @@ before it was sent has an answer too: :class:`Refused`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Callable, NamedTuple, Union
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome
@@ -90,13 +91,10 @@ class Inference(NamedTuple):
 
     def prepare_promptly(self, streaming: bool = False) -> Sendable | None:
         """Return what can be sent without asking the server; None if it may have to be asked."""
-        profile = self.model.present(self.session.backend) if self.model.profile else None
-        if profile is None:
-            return None
-        try:
-            return self._sendable(profile, streaming)
-        except ServerError:  # the configuration is read again before it is raised
-            return None
+        profile = self.model.present(self.session.backend)
+        with suppress(ServerError):  # the configuration is read again before it is raised
+            return self._sendable(profile, streaming) if profile else None
+        return None
 
     def _sendable(self, profile: ModelProfile, streaming: bool) -> Sendable:
         if profile.decoupled:
@@ -167,10 +165,6 @@ class Sendable(NamedTuple):
         """True if the request must keep its place among others, and never be sent twice."""
         return to_v2.stateful(self.profile, self.request)
 
-    def answered(self, outcome: Outcome) -> Answered:
-        """Return what can be read, after the call has been sent."""
-        return Answered(self, outcome)
-
 
 def _sent_once(_: ModelProfile) -> V1Request:
     raise InvalidRequest("a request whose inputs were dropped cannot be made again", "INTERNAL")
@@ -181,14 +175,6 @@ class Refused(NamedTuple):
 
     inference: Inference
     error: BackendError
-
-    def send(self, _: Send) -> Refused:
-        """Return it unchanged: it has been answered."""
-        return self
-
-    def is_prompt(self) -> bool:
-        """Return False: the error names the server, which may have to be asked for its name."""
-        return False
 
     def reply(self, again: Send) -> V1Reply:
         """Raise the refusal as InferenceServerException."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, Tuple
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
@@ -30,12 +30,8 @@ from tritonclient_shim.translate.wording import RequestContext, v1_text
 
 _NOTHING = RequestContext()
 
-
-class Extension(NamedTuple):
-    """An extension of KServe v2 that a call needs, and what to do without it."""
-
-    name: str
-    remedy: str
+#: The name of an extension of KServe v2 that a call needs, and what to do without it.
+Extension = Tuple[str, str]
 
 
 class _OpenedOnFirstUse:
@@ -170,14 +166,14 @@ class ServerSession:
 
     def _check_extension(self, needs: Extension, error: BackendError) -> None:
         """Raise InvalidRequest if the server can be asked what it is, after it had no such call."""
+        name, remedy = needs
         try:
             server = capabilities_of(self.backend.server_metadata()).server
         except BackendError:
             return
         raise InvalidRequest(
-            f"this call needs a server with the extension {needs.name}, and the server '{server}' "
-            f"has no such call over {self.endpoint.protocol}; expected one that has it: "
-            f"{needs.remedy}",
+            f"this call needs a server with the extension {name}, and the server '{server}' "
+            f"has no such call over {self.endpoint.protocol}; expected one that has it: {remedy}",
             "UNIMPLEMENTED",
         ) from error
 

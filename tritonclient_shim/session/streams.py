@@ -76,10 +76,6 @@ class Sequences:
         elif self._stream_of.get(number, stream) != stream:
             raise SequenceLost(_LOST.format(number))
 
-    def forget(self) -> None:
-        """Begin anew, in a forked child: the sequences so far are its parent's."""
-        self._stream_of.clear()
-
 
 class RequestStream:
     """A stream that has been opened. Any thread may send.
@@ -271,4 +267,4 @@ class ContextStream:
         """Leave the stream and its sequences to the parent, in a forked child."""
         _inherited.append(self._stream)
         self._stream = None
-        self._sequences.forget()
+        self._sequences = Sequences()

@@ -19,7 +19,7 @@ from tritonclient_shim import notice
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.service import ALL_RPCS
-from tritonclient_shim.session.inference import Answer, Refused
+from tritonclient_shim.session.inference import Answer, Answered, Refused
 from tritonclient_shim.stub.calls import CallFuture, Calls, UsersChannel, parsed, serialized
 from tritonclient_shim.stub.streams import StreamCall
 
@@ -145,7 +145,7 @@ class InferRpc(UnaryRpc):
         try:
             sendable = inference.prepare()
             calls.backend.infer_async(
-                sendable.call, lambda outcome: finish(sendable.answered(outcome))
+                sendable.call, lambda outcome: finish(Answered(sendable, outcome))
             )
         except BackendError as error:
             finish(Refused(inference, error))

@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import V1Service, stream_refusal
-from tritonclient_shim.session.inference import Answer, Refused, Sendable
+from tritonclient_shim.session.inference import Answer, Answered, Refused, Sendable
 from tritonclient_shim.session.streams import NOT_OURS
 from tritonclient_shim.stub.calls import Calls, LocalRpcError, parsed, rpc_error, serialized
 
@@ -138,7 +138,7 @@ class StreamCall(Iterator[Any]):
             self._raise_failure()
         if isinstance(outcome, ServerError):
             outcome = stream_refusal(outcome)
-        return due.sendable.answered(outcome)
+        return Answered(due.sendable, outcome)
 
     def _raise_failure(self) -> None:
         failure = self._requests.failure

@@ -6,7 +6,7 @@ Refusals are :class:`InvalidRequest`: over the v1 wire they travel in ``request_
 
 from __future__ import annotations
 
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, Sequence, Tuple, Union
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import InvalidRequest
@@ -25,12 +25,9 @@ from tritonclient_shim.translate import to_v2
 # --------------------------------------------------------------------------------- request
 
 
-class _CheckedInput(NamedTuple):
-    """One input of a header that has been checked."""
-
-    message: Any
-    dims: tuple[int, ...]  # of one batch entry, as in the header or as configured
-    size: int | None  # in bytes, of the whole batch; None for a string tensor of unknown size
+#: An input of a checked header, without its data, and the bytes of the whole batch; None for a
+#: string tensor of unknown size. Its dims are those of the header, or as configured.
+_CheckedInput = Tuple[V1Input, Union[int, None]]
 
 
 def to_request(
@@ -44,17 +41,17 @@ def to_request(
     Inputs may come without dims. Check sizes as v1's gRPC endpoint did.
     """
     inputs = _checked(profile, header)
-    plain = [item for item in inputs if not item.message.HasField("shared_memory")]
+    plain = [(item.name, size) for item, size in inputs if item.shm is None]
     if len(plain) != len(data):
         raise InvalidRequest(
             f"expected tensor data for {len(plain)} inputs but got {len(data)} sets of data "
             f"for model '{profile.name}'"
         )
-    for (message, _, expected), chunk in zip(plain, data):
+    for (name, expected), chunk in zip(plain, data):
         size = memoryview(chunk).nbytes
         if expected is not None and size != expected:
             raise InvalidRequest(
-                f"unexpected size {size} for input '{message.name}', expecting {expected} "
+                f"unexpected size {size} for input '{name}', expecting {expected} "
                 f"for model '{profile.name}'"
             )
     return _request(model_version, header, inputs, [(chunk,) for chunk in data])
@@ -73,14 +70,14 @@ def to_request_of_body(
     """
     inputs = _checked(profile, header)
     left, sizes = sum(map(len, body)), []
-    for message, _, expected in inputs:
-        if message.HasField("shared_memory"):
+    for item, expected in inputs:
+        if item.shm is not None:
             continue
         size = expected or 0
         left -= size
         if left < 0:
             raise InvalidRequest(
-                f"unexpected size for input '{message.name}', expecting {-left} bytes "
+                f"unexpected size for input '{item.name}', expecting {-left} bytes "
                 f"for model '{profile.name}'"
             )
         sizes.append(size)
@@ -139,14 +136,12 @@ def _request(
 ) -> V1Request:
     buffers = iter(data)
     bound = []
-    for message, dims, _ in inputs:
-        region = _region(message)
-        if region is not None:
-            bound.append(V1Input(message.name, dims, byte_size=region.byte_size, shm=region))
-        else:
+    for item, _ in inputs:
+        if item.shm is None:
             chunks = next(buffers)
             size = sum([memoryview(chunk).nbytes for chunk in chunks])
-            bound.append(V1Input(message.name, dims, chunks, size))
+            item = item._replace(chunks=chunks, byte_size=size)
+        bound.append(item)
     outputs = [
         V1Output(item.name, item.cls.count if item.HasField("cls") else None, _region(item))
         for item in header.output
@@ -200,7 +195,9 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         size: int | None = entries * to_v2.byte_size(spec.datatype, dims)
         if spec.datatype == dtypes.STRING.v2:
             size = item.batch_byte_size or None
-        inputs.append(_CheckedInput(item, dims, size))
+        region = _region(item)
+        in_region = region.byte_size if region else 0
+        inputs.append((V1Input(item.name, dims, byte_size=in_region, shm=region), size))
     for output in header.output:
         if output.name not in profile.outputs and not profile.open_outputs:
             raise InvalidRequest(f"unexpected inference output '{output.name}' for model '{model}'")

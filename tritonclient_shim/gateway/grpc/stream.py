@@ -41,7 +41,7 @@ from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, re
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import stream_refusal
-from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
+from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
 #: The most bytes of unanswered requests on one stream. Further requests are not read meanwhile.
@@ -269,7 +269,7 @@ class V1Stream:
     def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
         if isinstance(outcome, ServerError):
             outcome = stream_refusal(outcome)
-        self._in_loop(entry.settle, sendable.answered(outcome))
+        self._in_loop(entry.settle, Answered(sendable, outcome))
 
     def _ended(self, stream: RequestStream, error: BackendError | None) -> None:
         stream.fail(error or _CLOSED)

@@ -14,7 +14,7 @@ from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Inferences:
             if sendable is None:
                 sendable = await self.on_thread(call_with, inference.headers, inference.prepare)
             backend = cast(StreamingBackend, self._upstream.session.backend)
-            return sendable.answered(await backend.infer_in_loop(sendable.call)())
+            return Answered(sendable, await backend.infer_in_loop(sendable.call)())
         except BackendError as error:
             return Refused(inference, error)
         except asyncio.CancelledError:
@@ -107,7 +107,8 @@ class Inferences:
 
         Raise InferenceServerException if the request was refused.
         """
-        if self._upstream.known_id and answer.is_prompt():
+        prompt = isinstance(answer, Answered) and answer.is_prompt()
+        if self._upstream.known_id and prompt:
             return self._upstream.response(answer, make)
         headers, ask = answer.inference.headers, self._upstream.response
         response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, answer, make)
