@@ -106,10 +106,7 @@ class V1Service:
     """
 
     def __init__(
-        self,
-        session: ServerSession,
-        known: KnownModels | None = None,
-        batch_in_dims: bool = False,
+        self, session: ServerSession, known: KnownModels | None = None, batch_in_dims: bool = False
     ) -> None:
         self.session = session
         self._batch_in_dims = batch_in_dims

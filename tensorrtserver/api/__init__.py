@@ -72,32 +72,30 @@ __all__ = [
 ]
 __all__ += _NAMES
 
-# Name → module and attribute that it is imported from at its first use; None: the module itself.
-_LATER: "dict[str, tuple[str, str | None]]" = {
-    "DESCRIPTOR": ("tensorrtserver.api.api_pb2", "DESCRIPTOR"),
-    "InferRequestHeader": ("tensorrtserver.api.api_pb2", "InferRequestHeader"),
-    "InferResponseHeader": ("tensorrtserver.api.api_pb2", "InferResponseHeader"),
-    "InferSharedMemory": ("tensorrtserver.api.api_pb2", "InferSharedMemory"),
-    "InferenceServerException": ("tritonclient_shim.core.errors", "InferenceServerException"),
-    "ModelRepositoryIndex": ("tensorrtserver.api.server_status_pb2", "ModelRepositoryIndex"),
-    "ServerStatus": ("tensorrtserver.api.server_status_pb2", "ServerStatus"),
-    "SharedMemoryStatus": ("tensorrtserver.api.server_status_pb2", "SharedMemoryStatus"),
-    "api_pb2": ("tensorrtserver.api.api_pb2", None),
-    "model__config__pb2": ("tensorrtserver.api.model_config_pb2", None),  # since 1.12
-    "model_config_pb2": ("tensorrtserver.api.model_config_pb2", None),
-    "server_status_pb2": ("tensorrtserver.api.server_status_pb2", None),
-    "text_format": ("google.protobuf.text_format", None),  # since 1.12
+# Name → module that has it, or that it stands for; imported at the first use of the name.
+_LATER = {
+    "DESCRIPTOR": "tensorrtserver.api.api_pb2",
+    "InferRequestHeader": "tensorrtserver.api.api_pb2",
+    "InferResponseHeader": "tensorrtserver.api.api_pb2",
+    "InferSharedMemory": "tensorrtserver.api.api_pb2",
+    "InferenceServerException": "tritonclient_shim.core.errors",
+    "ModelRepositoryIndex": "tensorrtserver.api.server_status_pb2",
+    "ServerStatus": "tensorrtserver.api.server_status_pb2",
+    "SharedMemoryStatus": "tensorrtserver.api.server_status_pb2",
+    "api_pb2": "tensorrtserver.api.api_pb2",
+    "model__config__pb2": "tensorrtserver.api.model_config_pb2",  # since 1.12
+    "model_config_pb2": "tensorrtserver.api.model_config_pb2",
+    "server_status_pb2": "tensorrtserver.api.server_status_pb2",
+    "text_format": "google.protobuf.text_format",  # since 1.12
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    path, attribute = _LATER[name]
-    module = importlib.import_module(path)
-    value = module if attribute is None else getattr(module, attribute)
-    globals()[name] = value
-    return value
+    module = importlib.import_module(_LATER[name])
+    globals()[name] = getattr(module, name, module)
+    return globals()[name]
 
 
 def __dir__() -> "list[str]":

@@ -1,13 +1,44 @@
-"""The base class of all contexts, ``ProtocolType`` and ``serialize_string_tensor``."""
+"""The base class of all contexts, ``ProtocolType``, ``serialize_string_tensor``, and types.
+
+The types of arguments and results are for type checkers and editors. They accept every form that v1
+took (docs/v1-behaviour.md §3). That includes a dict that a program has put into a variable first:
+of its values checkers know no more than ``object``.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Callable, Sequence, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Sequence,
+    SupportsIndex,
+    SupportsInt,
+    TypeVar,
+    Union,
+)
 
 from tritonclient_shim import notice
 
 _Self = TypeVar("_Self", bound="Context")
+Text = Union[str, bytes]
+ProtocolLike = Union[SupportsInt, str]  # it goes through int()
+Integer = SupportsIndex  # bools and NumPy's integers are integers, too
+
+#: Name of an input → a list of arrays, or a handle of shared memory, or (handle, shape).
+Inputs = Mapping[Any, object]
+#: Name of an output, str or bytes, which is its name in the results.
+Name = TypeVar("Name", bound=Union[str, bytes])
+#: Name of an output → RAW, (CLASS, k), or (RAW, handle of shared memory).
+Outputs = Mapping[Name, object]
+#: Name of an output → per batch entry an array, or its best classes.
+Results = Dict[Name, List[Any]]
+
+#: Called as ``callback(context, request_id)``.
+RequestCallback = Callable[[Any, int], object]
 HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 
 
@@ -33,15 +64,6 @@ class Context:
                 "name instead, and make another context from them there"
             )
         return self.__dict__
-
-    def _open_session(self, kind: Callable[..., Any], *arguments: object) -> None:
-        """Make the session. A SettingsError shows the user's line and its text, not our frames."""
-        from tritonclient_shim.settings import SettingsError
-
-        try:
-            self._ctx = kind(*arguments)
-        except SettingsError as error:
-            raise error.with_traceback(None)  # noqa: B904
 
     def close(self) -> None:
         """Close the context."""

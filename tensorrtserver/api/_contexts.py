@@ -9,13 +9,12 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from tensorrtserver.api._base import Context, HttpHeaders
+from tensorrtserver.api._base import Context, HttpHeaders, ProtocolLike
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.shm.star_names import LazyModule
 
 if TYPE_CHECKING:
-    from tensorrtserver.api import _types as types
     from tritonclient_shim.protos.server_status_pb2 import (
         ModelRepositoryIndex,
         ServerStatus,
@@ -46,7 +45,7 @@ class ServerContext(Context):
     def __init__(
         self,
         url: str | bytes,
-        protocol: types.ProtocolLike,
+        protocol: ProtocolLike,
         verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
@@ -92,7 +91,7 @@ class ServerContext(Context):
         self._model_name = "" if model_name is None else arguments.model_name(model_name, 6)
         endpoint = constructors.parse_url(address, constructors.protocol_of(number))
         headers = constructors.parse_headers(http_headers, endpoint.protocol)
-        self._open_session(ServerSession, endpoint, headers, bool(verbose))
+        self._ctx = ServerSession(endpoint, headers, bool(verbose))
 
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.
@@ -149,6 +148,7 @@ class ServerHealthContext(ServerContext):
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
 
+    __module__ = "tensorrtserver.api"
     _notice_id = "TS020"
     _name = "ServerHealthContext"
 
@@ -181,13 +181,14 @@ class ServerStatusContext(ServerContext):
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
 
+    __module__ = "tensorrtserver.api"
     _notice_id = "TS025"
     _name = "ServerStatusContext"
 
     def __init__(
         self,
         url: str | bytes,
-        protocol: types.ProtocolLike,
+        protocol: ProtocolLike,
         model_name: str | bytes | None = None,
         verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
@@ -233,6 +234,7 @@ class ModelRepositoryContext(ServerContext):
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
 
+    __module__ = "tensorrtserver.api"
     _notice_id = "TS030"
     _name = "ModelRepositoryContext"
 
@@ -259,6 +261,7 @@ class ModelControlContext(ServerContext):
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
 
+    __module__ = "tensorrtserver.api"
     _notice_id = "TS035"
     _name = "ModelControlContext"
 
@@ -321,6 +324,7 @@ class SharedMemoryControlContext(ServerContext):
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
 
+    __module__ = "tensorrtserver.api"
     _notice_id = "TS040"
     _name = "SharedMemoryControlContext"
 
@@ -406,13 +410,3 @@ class SharedMemoryControlContext(ServerContext):
         """
         notice.used("TS045")
         return self._call(control.regions, keep_id=True)
-
-
-for _class in (
-    ServerHealthContext,
-    ServerStatusContext,
-    ModelRepositoryContext,
-    ModelControlContext,
-    SharedMemoryControlContext,
-):
-    _class.__module__ = "tensorrtserver.api"

@@ -8,13 +8,23 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensorrtserver.api._base import Context, HttpHeaders
+from tensorrtserver.api._base import (
+    Context,
+    HttpHeaders,
+    Inputs,
+    Integer,
+    Name,
+    Outputs,
+    ProtocolLike,
+    RequestCallback,
+    Results,
+    Text,
+)
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
 
 if TYPE_CHECKING:
-    from tensorrtserver.api import _types as types
     from tritonclient_shim.session.infer_session import Completed, InferSession
 
 _UNSET: Any = object()
@@ -74,25 +84,23 @@ class InferContext(Context):
     _name = "InferContext"
     _ctx: InferSession | None = None
     _may_wait = True  # close() may wait for answers
-    _last_request_id: int | None
-    _last_request_model_name: str | None
-    _last_request_model_version: int | None
+    _last_request_id: int | None = None
+    _last_request_model_name: str | None = None
+    _last_request_model_version: int | None = None
+    _last_correlation_id = 0
 
     def __init__(
         self,
-        url: types.Text,
-        protocol: types.ProtocolLike,
-        model_name: types.Text,
-        model_version: types.Integer | None = None,
+        url: Text,
+        protocol: ProtocolLike,
+        model_name: Text,
+        model_version: Integer | None = None,
         verbose: object = False,
-        correlation_id: types.Integer = 0,
+        correlation_id: Integer = 0,
         streaming: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        self._last_request_id = None
-        self._last_request_model_name = self._last_request_model_version = None
         self._correlation_id = correlation_id
-        self._last_correlation_id = 0
         notice.used("TS050")
         from tritonclient_shim.core.errors import InferenceServerException
         from tritonclient_shim.core.model import PROTOCOLS, next_request_id
@@ -111,10 +119,11 @@ class InferContext(Context):
         if streaming and not PROTOCOLS[kind].has_streams:
             raise InferenceServerException("Streaming is only allowed with gRPC protocol")
         headers = constructors.parse_headers(http_headers, kind)
-        constructors.refuse_reserved(headers)
+        if dict(headers).get("NV-InferRequest"):
+            raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
         endpoint = constructors.parse_url(address, kind)
-        self._open_session(
-            InferSession, endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+        self._ctx = InferSession(
+            endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
         )
         if verbose:
             control.server_status(self._session(), name, next_request_id())
@@ -149,14 +158,14 @@ class InferContext(Context):
 
     def run(
         self,
-        inputs: types.Inputs,
-        outputs: types.Outputs[types.Name],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
-    ) -> types.Results[types.Name]:
+        inputs: Inputs,
+        outputs: Outputs[Name],
+        batch_size: Integer = 1,
+        flags: Integer = 0,
+        corr_id: Integer = 0,
+        priority: Integer = 0,
+        timeout_us: Integer = 0,
+    ) -> Results[Name]:
         """Run one inference and wait for its results.
 
         Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,
@@ -274,20 +283,20 @@ class InferContext(Context):
 
     def _start(
         self,
-        callback: types.RequestCallback,
-        inputs: types.Inputs,
-        outputs: types.Outputs[Any],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
+        callback: RequestCallback,
+        inputs: Inputs,
+        outputs: Outputs[Any],
+        batch_size: Integer = 1,
+        flags: Integer = 0,
+        corr_id: Integer = 0,
+        priority: Integer = 0,
+        timeout_us: Integer = 0,
     ) -> int:
         arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
         done = None if callback is _UNSET else lambda id: callback(self, id)
         return self._session().start(done, arguments)
 
-    def get_async_run_results(self, request_id: types.Integer, wait: object = _UNSET) -> Any:
+    def get_async_run_results(self, request_id: Integer, wait: object = _UNSET) -> Any:
         """Return the results of an asynchronous request; this can be done once per request.
 
         Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:

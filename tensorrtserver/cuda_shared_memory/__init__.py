@@ -123,8 +123,7 @@ def set_shared_memory_region(
             "input_values must be specified as a list/tuple of numpy arrays"
         )
     with RaisedAs(CudaSharedMemoryException):
-        region = regions.lookup(cuda_shm_handle, CUDA)
-        region.write_arrays(input_values)
+        regions.lookup(cuda_shm_handle, CUDA).write_arrays(input_values)
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:

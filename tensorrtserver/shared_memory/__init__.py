@@ -124,8 +124,7 @@ def set_shared_memory_region(
     if not all(isinstance(value, np.ndarray) for value in input_values):
         raise SharedMemoryException("each element of input_values must be a numpy array")
     with RaisedAs(SharedMemoryException):
-        region = regions.lookup(shm_handle, SYSTEM)
-        region.write_arrays(input_values)
+        regions.lookup(shm_handle, SYSTEM).write_arrays(input_values)
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:

@@ -158,7 +158,7 @@ EFFECTS = (
             SHIM + "backends/in_process/server.py",  # any exception of a model is an error reply
             SHIM + "session/in_flight.py",
             SHIM + "stub/calls.py",  # any exception is the outcome of a future
-            SHIM + "stub/streams.py",  # any exception of a user's iterator ends the stream
+            SHIM + "stub/__init__.py",  # any exception of a user's iterator ends the stream
             SHIM + "cli/migrate.py",  # reports a file if a rule fails, and continues
             # a client waits for v1's reply after any exception
             SHIM + "gateway/http/service.py",

@@ -10,7 +10,7 @@ import pytest
 from tensorrtserver.api import InferContext, InferenceServerException
 from tensorrtserver.api import request_status_pb2 as codes
 from testbed import TritonServer, repository
-from tests.infer_cases import ONE, client_error, fp32
+from tests.infer_cases import ONE, fp32
 from tests.stub.stub_cases import infer_request, stub_at
 
 REFUSED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -27,20 +27,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
         yield started
 
 
-def test_streaming_context(server: TritonServer) -> None:
-    """The constructor says what this API cannot express, and which API can."""
-    expected = (
-        "model 'failing' is decoupled: it answers a request with any number of responses, which "
-        "this API cannot express; use tritonclient.grpc's streams"
-    )
-    with client_error(expected):
-        InferContext(server.grpc, 1, "failing", streaming=True)
-
-
 @pytest.mark.smoke
-def test_context(server: TritonServer, protocol: int) -> None:
+@pytest.mark.parametrize(("protocol", "streaming"), [(0, False), (1, False), (1, True)])
+def test_context(server: TritonServer, protocol: int, streaming: bool) -> None:
     """A context refuses requests in every calling style."""
-    with InferContext(server.url(protocol), protocol, "failing") as context:
+    url = server.url(protocol)
+    with InferContext(url, protocol, "failing", streaming=streaming) as context:
         for run in (
             lambda: context.run(fp32(0), ONE),
             lambda: context.get_async_run_results(context.async_run(fp32(0), ONE), True),

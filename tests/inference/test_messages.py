@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.translate.wording import RequestContext, v1_text
+from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
 
 SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
 NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"
@@ -35,4 +35,7 @@ def test_load_failed() -> None:
         "  model.py(6): initialize: in version 9 is at UNAVAILABLE state\n;\n"
         "version 12 is at UNAVAILABLE state: unloaded;\n"
     )
-    assert v1_text(message) == "failed to load 'm', versions that are not available: 1,12"
+    assert (
+        v1_text(message, RequestContext())
+        == "failed to load 'm', versions that are not available: 1,12"
+    )

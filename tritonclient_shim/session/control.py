@@ -47,7 +47,7 @@ from tritonclient_shim.translate.status import (
     to_status,
     tracked_rows,
 )
-from tritonclient_shim.translate.wording import RequestContext
+from tritonclient_shim.translate.to_v1 import RequestContext
 
 _T = TypeVar("_T")
 

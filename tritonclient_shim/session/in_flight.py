@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Callable
 
@@ -49,7 +50,8 @@ class CallbackThread:
 
     def after_fork(self) -> None:
         """Begin without a thread, in a forked child too: threads stay with their process."""
-        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        #: What the started thread runs, in order; None ends it.
+        self.jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.RLock()
         self._ident: int | None = None
 
@@ -59,7 +61,7 @@ class CallbackThread:
             if self._ident is not None:
                 return
             thread = threading.Thread(
-                target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
+                target=_run_jobs, args=(self.jobs,), name="tensorrtserver-callback", daemon=True
             )
             try:
                 thread.start()
@@ -70,18 +72,9 @@ class CallbackThread:
                 ) from shown_cause(error)
             self._ident = thread.ident
 
-    def post(self, job: Callable[[], None]) -> None:
-        """Run ``job`` on the started thread, after all jobs posted before; return at once."""
-        self._jobs.put(job)
-
     def is_current(self) -> bool:
         """True if this call is made by a callback of this context."""
         return threading.get_ident() == self._ident
-
-    def stop(self) -> None:
-        """End the thread after the jobs already posted; never waits for it."""
-        if self._ident is not None:
-            self._jobs.put(None)
 
 
 def _run_jobs(jobs: queue.SimpleQueue[Callable[[], None] | None]) -> None:
@@ -97,25 +90,20 @@ def _run_jobs(jobs: queue.SimpleQueue[Callable[[], None] | None]) -> None:
 
 
 def _print_error() -> None:
-    """Print what a callback raised on stderr, unless stderr refuses."""
-    if sys.stderr is None:  # print_exc would take stdout
-        return
     try:
-        traceback.print_exc(file=sys.stderr)
-    except BaseException:
+        sys.stderr.write(traceback.format_exc())
+    except BaseException:  # stderr may refuse, or not exist
         return
 
 
+@dataclass(eq=False)
 class Entry:
     """An asynchronous inference in the table."""
 
-    __slots__ = ("answer", "callback", "called", "inference")
-
-    def __init__(self, inference: Inference, callback: Callback | None) -> None:
-        self.inference = inference
-        self.callback = callback
-        self.answer: Answer | None = None  # until it is completed
-        self.called = False  # the callback is running, or has run
+    inference: Inference
+    callback: Callback | None
+    answer: Answer | None = None  # until it is completed
+    called: bool = False  # the callback is running, or has run
 
 
 class InFlight:
@@ -166,7 +154,7 @@ class InFlight:
         entry.answer = answer
         self._tell()
         if entry.callback is not None:
-            self._callbacks.post(partial(self._deliver, entry, entry.callback))
+            self._callbacks.jobs.put(partial(self._deliver, entry, entry.callback))
 
     def _deliver(self, entry: Entry, callback: Callback) -> None:
         if self._closed:
@@ -252,7 +240,7 @@ class InFlight:
             self._closed = True
             self._table.clear()
             self._tell()
-            self._callbacks.stop()
+            self._callbacks.jobs.put(None)
 
     def _expected(self) -> bool:
         """True if any callback is still to be called."""

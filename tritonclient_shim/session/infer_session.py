@@ -31,14 +31,7 @@ from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import (
-    Answer,
-    Answered,
-    Inference,
-    Refused,
-    Send,
-    Sendable,
-)
+from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
@@ -132,12 +125,6 @@ class InferSession(ServerSession):
                 self._run_id = self._requests.next_id
             self._find_model(request_id)
             self._check_context(streaming)
-            profile = self._model.profile
-        if streaming and profile and profile.decoupled:
-            raise InferenceServerException(
-                f"model '{profile.name}' is decoupled: it answers a request with any number "
-                "of responses, which this API cannot express; use tritonclient.grpc's streams"
-            )
 
     def _check_context(self, streaming: bool) -> None:
         """Raise InvalidRequest for a context that the server would misunderstand.

@@ -30,7 +30,7 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context, check_request
 from tritonclient_shim.translate.request import Options
-from tritonclient_shim.translate.wording import RequestContext
+from tritonclient_shim.translate.to_v1 import RequestContext
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"

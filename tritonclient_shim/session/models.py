@@ -74,10 +74,7 @@ class KnownModel:
     """
 
     def __init__(
-        self,
-        name: str,
-        index: KnownModels | None = None,
-        declared: DeclaredModel | None = None,
+        self, name: str, index: KnownModels | None = None, declared: DeclaredModel | None = None
     ) -> None:
         self.name = name
         self._declared = declared or DeclaredModel(name)
@@ -92,7 +89,15 @@ class KnownModel:
 
     def read(self, backend: Backend) -> ModelProfile:
         """Return the profile; ask for it if it is not known. Raises BackendError."""
-        return self.present(backend) or self._ask(backend)
+        profile = self.present(backend)
+        if profile is not None:
+            return profile
+        server = backend.known_server()
+        capabilities = server.capabilities(BELIEVED)
+        if capabilities is not None:
+            with suppress(ServerError, ForeignError):  # perhaps of another server
+                return self._keep(self._by_metadata(backend, capabilities), server)
+        return self._ask_anew(backend)
 
     def present(self, backend: Backend) -> ModelProfile | None:
         """Return the profile if it need not be asked for."""
@@ -101,15 +106,6 @@ class KnownModel:
             return profile
         same = self._believed() and self._server is backend.known_server()
         return profile if same else None
-
-    def _ask(self, backend: Backend) -> ModelProfile:
-        """Ask for the profile, in the way that the server is known to have."""
-        server = backend.known_server()
-        capabilities = server.capabilities(BELIEVED)
-        if capabilities is not None:
-            with suppress(ServerError, ForeignError):  # perhaps of another server
-                return self._keep(self._by_metadata(backend, capabilities), server)
-        return self._ask_anew(backend)
 
     def _ask_anew(self, backend: Backend) -> ModelProfile:
         """Ask for the profile as if nothing were known of the server."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator, Tuple
+from typing import Any, Iterator
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
@@ -26,12 +26,9 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.metadata import capabilities_of
 from tritonclient_shim.core.model import Endpoint, next_request_id
 from tritonclient_shim.translate.constructors import Headers
-from tritonclient_shim.translate.wording import RequestContext, v1_text
+from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
 
 _NOTHING = RequestContext()
-
-#: The name of an extension of KServe v2 that a call needs, and what to do without it.
-Extension = Tuple[str, str]
 
 
 class _OpenedOnFirstUse:
@@ -147,11 +144,11 @@ class ServerSession:
         request_id: int | None = None,
         no_status_text: str = "request did not return status",
         asked: RequestContext = _NOTHING,
-        needs: Extension | None = None,
+        needs: tuple[str, str] | None = None,
     ) -> Iterator[None]:
         """Raise a BackendError of the block as InferenceServerException, chained to it.
 
-        ``needs`` is the extension of KServe v2 that the block needs.
+        ``needs`` names an extension of KServe v2 that the block needs, and what to do without it.
         """
         try:
             try:
@@ -164,7 +161,7 @@ class ServerSession:
             error = self.to_v1_error(backend_error, request_id, no_status_text, asked)
             raise error from shown_cause(backend_error)
 
-    def _check_extension(self, needs: Extension, error: BackendError) -> None:
+    def _check_extension(self, needs: tuple[str, str], error: BackendError) -> None:
         """Raise InvalidRequest if the server can be asked what it is, after it had no such call."""
         name, remedy = needs
         try:

@@ -98,7 +98,7 @@ class RequestStream:
         self.ended = False
         #: True if it was closed for a fork and nothing was lost: another one may continue it.
         self.paused = False
-        self._has_ended = threading.Event()
+        self.has_ended = threading.Event()
         self._sequences = sequences
         self.number = sequences.next_stream() if number is None else number
         #: What shall receive each outcome to come, by the id on the wire, oldest first. Senders,
@@ -140,11 +140,12 @@ class RequestStream:
     def _end(self, error: BackendError | None) -> None:
         self.ended = True
         self.paused = self.paused and error is None
-        self._has_ended.set()
+        self.has_ended.set()
         self._on_end(self, error)
 
-    def fail(self, error: BackendError) -> None:
-        """Hand the error to every request without an answer, the oldest first."""
+    def fail(self, error: BackendError | None) -> None:
+        """Hand the error to every request without an answer, the oldest first; see ``on_end``."""
+        error = error or TransportError(STREAM_CLOSED)
         for wire_id in list(self._outstanding):  # who comes too late takes its own request back
             done = self._outstanding.pop(wire_id, None)
             if done is not None:
@@ -161,17 +162,9 @@ class RequestStream:
             self.paused = True
             self.close(wait=False)
 
-    def wait(self, timeout: float) -> bool:
-        """True if the stream ends within the time."""
-        return self._has_ended.wait(timeout)
-
     def cancel(self) -> None:
         """Drop the stream at once; what has not been answered is lost."""
         self._stream.cancel()
-
-
-def _fail_all(stream: RequestStream, error: BackendError | None) -> None:
-    stream.fail(error or TransportError(STREAM_CLOSED))
 
 
 def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
@@ -193,7 +186,7 @@ class ContextStream:
         forks.pause(self)
 
     def _open(self, number: int | None = None) -> RequestStream:
-        self._stream = RequestStream(self._backend, self._sequences, _fail_all, number)
+        self._stream = RequestStream(self._backend, self._sequences, RequestStream.fail, number)
         return self._stream
 
     def infer(self, call: InferCall) -> InferReply:
@@ -261,7 +254,7 @@ class ContextStream:
     def has_paused(self, timeout: float) -> bool:
         """True if the stream ends within the time."""
         stream = self._stream
-        return stream is None or stream.wait(timeout)
+        return stream is None or stream.has_ended.wait(timeout)
 
     def after_fork(self) -> None:
         """Leave the stream and its sequences to the parent, in a forked child."""

@@ -68,10 +68,6 @@ class Calls:
         session.settings = channel.settings
         self.service = V1Service(session, channel.models, batch_in_dims=True)
 
-    def last(self) -> Any:
-        """Return gRPC's object for the latest call to the v2 server, None if there was none."""
-        return self.backend.bound.last
-
 
 # ------------------------------------------------------------------------- errors and results
 
@@ -144,7 +140,8 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
-        self._calls = calls
+        self._deadline = calls.deadline
+        self._connection = calls.backend.bound  # it has gRPC's object for the latest call
 
     def run(self, produce: Callable[[], Any]) -> None:
         """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
@@ -167,7 +164,7 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
         """Cancel the call. Return False if it has ended."""
         if self.done() or not super().cancel():
             return False
-        getattr(self._calls.last(), "cancel", bool)()
+        getattr(self._connection.last, "cancel", bool)()
         return True
 
     def running(self) -> bool:
@@ -200,11 +197,11 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
 
     def initial_metadata(self) -> Any:
         """Return the metadata of the latest call to the v2 server."""
-        return getattr(self._calls.last(), "initial_metadata", tuple)()
+        return getattr(self._connection.last, "initial_metadata", tuple)()
 
     def trailing_metadata(self) -> Any:
         """Return the metadata of the latest call to the v2 server."""
-        return getattr(self._calls.last(), "trailing_metadata", tuple)()
+        return getattr(self._connection.last, "trailing_metadata", tuple)()
 
     def code(self) -> Any:
         """Wait for the end of the call, and return its status code."""
@@ -227,7 +224,7 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
 
     def time_remaining(self) -> float | None:
         """Return the seconds until the call's time limit; None if it has none."""
-        deadline = self._calls.deadline
+        deadline = self._deadline
         return None if deadline is None else max(0.0, deadline - time.monotonic())
 
     def is_active(self) -> bool:

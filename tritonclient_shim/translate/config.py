@@ -69,12 +69,9 @@ def _readable(value: Any) -> Any:
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    return {key: _field(key, item) for key, item in value.items()}
-
-
-def _field(key: str, value: Any) -> Any:
-    if key in _USER_MAPS:
-        return value
-    if key == "data_type" and type(value) is str and value not in _DATA_TYPES:
-        return dtypes.NEWER.get(value)
-    return _readable(value)
+    readable = {}
+    for key, item in value.items():
+        if key == "data_type" and type(item) is str and item not in _DATA_TYPES:
+            item = dtypes.NEWER.get(item)
+        readable[key] = item if key in _USER_MAPS else _readable(item)
+    return readable

@@ -72,14 +72,6 @@ def check_headers(http_headers: Any) -> None:
             raise AttributeError(f"'{type(entry).__name__}' object has no attribute 'encode'")
 
 
-def refuse_reserved(headers: Headers) -> None:
-    """Raise v1's error for a header ``NV-InferRequest`` of an InferContext
-    (docs/v1-behaviour.md §3.1).
-    """
-    if dict(headers).get("NV-InferRequest"):
-        raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
-
-
 def _split(entry: Any) -> tuple[str, str]:
     text = arguments.whole(entry)
     name, colon, value = text.partition(":")

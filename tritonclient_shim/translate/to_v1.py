@@ -1,11 +1,13 @@
-"""InferReply → V1Reply: outputs in the order of the request, without batch dimension."""
+"""A v2 server's answers → v1's: InferReply → V1Reply, outputs in the order of the request, without
+batch dimension; and error texts, since scripts test for v1's words.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Callable, Sequence
+from typing import Callable, Match, NamedTuple, Sequence
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from tritonclient_shim.core.model import (
     V1Request,
     V1Result,
 )
+from tritonclient_shim.core.server_sentences import FAILED_VERSION, Meaning, recognise
 from tritonclient_shim.translate import classes, to_v2
 
 #: Labels by class index of one output, given the highest index that must be covered.
@@ -106,7 +109,12 @@ def _result(
     if count:
         # docs/v1-behaviour.md §4.2: the best classes of each entry, the entry flattened
         if not classifiable or not data:
-            raise _no_classes(item.name, spec)
+            # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
+            raise ServerError(
+                f"class result not available for output '{item.name}' due to unsupported type "
+                f"'{dtypes.v1_name(spec.datatype)}'",
+                "UNSUPPORTED",
+            )
         scores = np.frombuffer(data, dtype=dtypes.BY_V2[datatype].numpy)
         rows = scores.reshape(batch_size, -1)
         known = labels(spec, rows.shape[1]) if labels else ()
@@ -118,15 +126,6 @@ def _result(
         return V1Result(item.name, datatype, dims, size, None, item.shm)
     size = len(data) if type(data) is bytes else memoryview(data).nbytes
     return V1Result(item.name, datatype, dims, size, data)
-
-
-def _no_classes(name: str, spec: TensorSpec) -> ServerError:
-    # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
-    return ServerError(
-        f"class result not available for output '{name}' due to unsupported type "
-        f"'{dtypes.v1_name(spec.datatype)}'",
-        "UNSUPPORTED",
-    )
 
 
 def _entry_dims(
@@ -159,3 +158,63 @@ def _entry_dims(
         "models",
         "INTERNAL",
     )
+
+
+# ------------------------------------------------------------------------------- error texts
+
+
+class RequestContext(NamedTuple):
+    """The parts of a refused request that v1's sentence names and v2's does not."""
+
+    model: str = ""
+    version: str = ""
+    batching: bool = False  # shapes in v2 begin with the batch dimension
+
+
+def v1_text(message: str, context: RequestContext) -> str:
+    """Return v1's wording of a v2 server's message, or the message itself if v1 had the same words
+    (docs/v1-behaviour.md §E.8).
+    """
+    sentence = recognise(message, _WORDINGS)
+    if sentence is None:
+        return message
+    meaning, match = sentence
+    return _WORDINGS[meaning](match, context)
+
+
+def _correlation_id(match: Match[str], context: RequestContext) -> str:
+    return match.string.replace(" or non-empty", "")
+
+
+def _shape(match: Match[str], context: RequestContext) -> str:
+    expected, got = (_entry_shape(dims, context.batching) for dims in match.group(2, 3))
+    return f"{match.string[: match.start()]}{match[1]}Expected {expected}, got {got}"
+
+
+def _entry_shape(dims: str, batching: bool) -> str:
+    """Return ``[3,4]`` for ``2,3,4`` if the model batches: v1's shapes had no batch dimension."""
+    sizes = [size.strip() for size in dims.split(",") if size.strip()]
+    return f"[{','.join(sizes[1:] if batching else sizes)}]"
+
+
+def _load_unknown(match: Match[str], context: RequestContext) -> str:
+    return f"failed to load '{match[1]}', no version is available"
+
+
+def _load_failed(match: Match[str], context: RequestContext) -> str:
+    versions = re.findall(FAILED_VERSION, match.string)
+    return f"failed to load '{match[1]}', versions that are not available: {','.join(versions)}"
+
+
+def _version(match: Match[str], context: RequestContext) -> str:
+    return f"Request for unknown model: '{context.model}' version {context.version} is not found"
+
+
+#: What v1 said in place of a v2 server's sentence, by the sentence's meaning.
+_WORDINGS: dict[Meaning, Callable[[Match[str], RequestContext], str]] = {
+    Meaning.CORRELATION_ID_MISSING: _correlation_id,
+    Meaning.UNEXPECTED_SHAPE: _shape,
+    Meaning.LOAD_UNKNOWN: _load_unknown,
+    Meaning.LOAD_FAILED: _load_failed,
+    Meaning.VERSION_NOT_POSITIVE: _version,
+}

@@ -111,20 +111,15 @@ def without_batch(
     Some scripts that speak the protocol themselves write it there. v1's later servers refused them
     (docs/v1-behaviour.md §3.3), so a server of ours does not call this.
     """
-    batched = []
-    for number, item in enumerate(header.input):
+    trimmed = api_pb2.InferRequestHeader()
+    trimmed.CopyFrom(header)
+    for item in trimmed.input:
         spec, dims = profile.inputs.get(item.name), tuple(item.dims)
         with_batch = profile.batching and dims[:1] == (header.batch_size,)
         if spec is None or not with_batch or to_v2.fits(dims, spec.dims):
             continue
         if to_v2.fits(dims[1:], spec.dims):
-            batched.append(number)
-    if not batched:
-        return header
-    trimmed = api_pb2.InferRequestHeader()
-    trimmed.CopyFrom(header)
-    for number in batched:
-        del trimmed.input[number].dims[0]
+            del item.dims[0]
     return trimmed
 
 
