@@ -47,8 +47,6 @@ from tritonclient_shim.stub.calls import (
     serialized,
 )
 
-__all__ = ["GRPCServiceStub"]
-
 #: Threads of calls in progress that have to wait for the server.
 _threads = DaemonExecutor(64, "v1-stub-call")
 
@@ -184,8 +182,7 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
     def __call__(self, request_iterator: Any, *options: Any, **named_options: Any) -> StreamCall:
         """Start the stream; iterate over the result for the responses. See :class:`UnaryRpc`."""
         notice.used("TS074")
-        calls = Calls(self._channel, *options, **named_options)
-        return StreamCall(calls, request_iterator)
+        return StreamCall(Calls(self._channel, *options, **named_options), request_iterator)
 
 
 class _Sent(NamedTuple):
