@@ -41,6 +41,12 @@ def test_imports_that_go(source: str, expected: str) -> None:
     assert body(source) == expected
 
 
+def test_two_imports_at_the_top() -> None:
+    """Both go. The first takes the line break between them."""
+    source = b"import tensorrtserver.api\nimport tensorrtserver.api\nx = 1\n"
+    assert migrate("script.py", source, MigrateOptions()).after == b"x = 1\n"
+
+
 @pytest.mark.parametrize(
     "statement",
     [

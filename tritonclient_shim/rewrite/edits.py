@@ -211,4 +211,6 @@ def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
         if start >= at:
             text += whole[at:start] + parts[start, end]
             at = end
+        elif end > at:  # a removed line whose break before it is gone: the one after it goes
+            at = whole.find("\n", end) + 1 or len(whole)
     return text + whole[at : span[1]]
