@@ -33,6 +33,10 @@ class Record(types.SimpleNamespace):
         setattr(self, name, makers.get(name, int)())
         return vars(self)[name]
 
+    def CopyFrom(self, other):
+        """Take the fields of another message."""
+        vars(self).update(copy.deepcopy(vars(other)))
+
 
 class Records(list):
     """A list of messages, which can make one more."""

@@ -32,7 +32,7 @@ _NAMES = {
 }
 #: Methods of messages that plain objects lack.
 _LACKS = frozenset(
-    ("SerializeToString", "ParseFromString", "FromString", "CopyFrom", "MergeFrom", "HasField")
+    ("SerializeToString", "ParseFromString", "FromString", "MergeFrom", "HasField")
     + ("ListFields", "ClearField", "WhichOneof", "infer_stats")
 )
 BY_HAND = "use a client, or KServe's messages and stub, in place of v1's"
