@@ -199,12 +199,14 @@ _CONTROL = 'c = SharedMemoryControlContext("u", ProtocolType.GRPC)\n'
 
 
 def test_status_of_shared_memory() -> None:
-    """The list of regions becomes gRPC's map. A status that is used as a whole stays v1's."""
+    """The list of regions becomes that of the client. A status that is used as a whole stays."""
     read = "names = [x.name for x in c.get_shared_memory_status().shared_memory_region]\n"
     assert body(_CONTROL + read, "grpc").endswith(
         "[x.name for x in c.get_system_shared_memory_status().regions.values()]\n"
     )
-    assert "3:TS045" in todo(migrated(f"{STAR}{_CONTROL}{read}", "http"))
+    assert body(_CONTROL.replace("GRPC", "HTTP") + read, "http").endswith(
+        "in [SimpleNamespace(**row) for row in c.get_system_shared_memory_status()]]\n"
+    )
     assert "3:TS045" in todo(migrated(f"{STAR}{_CONTROL}print(c.get_shared_memory_status())\n"))
 
 

@@ -13,7 +13,7 @@ from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.methods import Rule, by_function
+from tritonclient_shim.rewrite.rules.methods import Rule, by_function, objects
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -46,22 +46,23 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_shared_memory_status().shared_memory_region`` → gRPC's map of regions."""
+    """``get_shared_memory_status().shared_memory_region`` → the regions that a client returns."""
     regions = draft.flows.parents[call]
     is_list = getattr(regions, "attr", "") == "shared_memory_region"
     reads_places = bool(draft.attributes & {"system_shared_memory", "cuda_shared_memory"})
-    if draft.options.to != "grpc" or not is_list or reads_places:
+    if not draft.options.to or not is_list or reads_places:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    return Plan(
-        lambda: draft.change(
-            regions,
-            lambda old: (
-                f"{draft.new(owner(call))}.get_system_shared_memory_status().regions.values()"
-            ),
-        ),
-        "get_system_shared_memory_status()",
-        _FIELDS,
-    )
+
+    def change(old: str) -> str:
+        answer = f"{draft.new(owner(call))}.get_system_shared_memory_status()"
+        return f"{answer}.regions.values()" if draft.options.to == "grpc" else objects(answer)
+
+    def carry_out() -> None:
+        if draft.options.to == "http":
+            draft.imports.add("from types import SimpleNamespace")
+        draft.change(regions, change)
+
+    return Plan(carry_out, "get_system_shared_memory_status()", _FIELDS)
 
 
 def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:

@@ -55,11 +55,27 @@ def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
 
 
 def index(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """Keep ``get_model_repository_index().models``: gRPC's client has both names."""
+    """Keep ``get_model_repository_index().models``: gRPC has both, HTTP a list of dicts."""
     around = draft.around_result(call)
-    if draft.options.to != "grpc" or not all(getattr(x, "attr", "") == "models" for x in around):
+    if not draft.options.to or not all(getattr(x, "attr", "") == "models" for x in around):
         raise Refused("the client returns a row for each version; read the names from the rows")
-    return Plan(lambda: None, "the same", "it has a row for each version of a model")
+
+    models = draft.flows.parents[call]
+
+    def carry_out() -> None:
+        if draft.options.to == "http":
+            draft.imports.add("from types import SimpleNamespace")
+            if isinstance(models, ast.Attribute):
+                draft.change(models, lambda old: objects(draft.new(call)))
+            else:
+                draft.change(call, lambda old: f"SimpleNamespace(models={objects(old)})")
+
+    return Plan(carry_out, "the same", "it has a row for each version of a model")
+
+
+def objects(rows: str) -> str:
+    """Return the text of a list of objects, whose attributes are the items of dicts."""
+    return f"[SimpleNamespace(**row) for row in {rows}]"
 
 
 def last_request(part: int) -> Rule:
