@@ -80,7 +80,7 @@ OWN = (
     *(
         _own(name, variables=VARIABLES)
         for name in (
-            *("real_gateway_service", "real_kf_transformer", "real_per_call"),
+            *("real_gateway_service", "real_kf_transformer", "real_per_call", "real_status_loops"),
             "wait_until_ready",
         )
     ),

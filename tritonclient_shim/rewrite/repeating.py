@@ -24,10 +24,11 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
         return False
     if has_attributes and places[node].scope is not places[use].scope:
         return all(draft.evaluator.names(part) for part in parts if isinstance(part, ast.Attribute))
-    return all(_same_name(name, use, draft) for name in names)
+    between = _between(node, use, draft)
+    return all(_same_name(name, use, between, draft) for name in names)
 
 
-def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
+def _same_name(node: ast.Name, use: ast.Call, between: set[ast.AST] | None, draft: Draft) -> bool:
     places = draft.evaluator.scopes.places
     at_node, at_use = places[node], places[use]
     owner = at_node.scope.owner(node.id)
@@ -36,6 +37,12 @@ def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
     if owner is None:
         return True  # a builtin, or bound by a star import
     bindings = owner.bindings[node.id]
+    if between is not None and all(item.place.scope is at_use.scope for item in bindings):
+        return not any(
+            at_node.order < item.order < at_use.order
+            or any(block in between for block, _ in item.place.path)
+            for item in bindings
+        )
     if len(bindings) > 1:
         values, values_at_use = (
             set(filter(_counts, reaching(bindings, at))) for at in (at_node, at_use)
@@ -43,6 +50,25 @@ def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
         if values != values_at_use:
             return False
     return not any(map(_is_of_a_loop, bindings))
+
+
+def _between(node: ast.expr, use: ast.Call, draft: Draft) -> set[ast.AST] | None:
+    """Return the nodes around a use, but not around its context; None if they may not be paired.
+
+    They are paired if each use comes after the only assignment of the context to its variable.
+    """
+    scopes, around = draft.evaluator.scopes, list(draft.flows.around(node))
+    at_node, at_use = scopes.places[node], scopes.places[use]
+    creation = next(part for part in around if isinstance(part, ast.Call))
+    owner = getattr(use.func, "value", None)
+    is_in_block = at_use.path[: len(at_node.path)] == at_node.path
+    if at_use.scope is not at_node.scope or not is_in_block or at_node.order > at_use.order:
+        return None
+    if owner is not creation:
+        bound = reaching(scopes.bindings(owner), at_use) if isinstance(owner, ast.Name) else []
+        if [item.definition.node for item in bound] != [creation] or bound[0].definition.steps:
+            return None
+    return set(draft.flows.around(use)).difference(around)
 
 
 def _is_of_a_loop(binding: Binding) -> bool:
