@@ -374,6 +374,16 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
     assert "4:TS051" in todo(kept)
 
 
+def test_outputs_of_another_file(tmp_path: Path) -> None:
+    """Outputs that another file makes keep v1's formats there, and the request stays, too."""
+    (tmp_path / "made.py").write_text(f"{STAR}RAW = {{'x': InferContext.ResultFormat.RAW}}\n")
+    script = tmp_path / "script.py"
+    script.write_text(f"{STAR}import made\n{CONTEXT}ctx.run(i, made.RAW)\n")
+    assert "4:TS051" in todo(migrate(str(script), script.read_bytes(), MigrateOptions()))
+    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    assert todo(rewritten) == []
+
+
 def test_formats_that_another_file_needs(tmp_path: Path) -> None:
     """A format stays while a file that imports it has a context that stays."""
     (tmp_path / "main.py").write_text("from made import *\nInferContext(*a).run(i, RAW)\n")

@@ -13,7 +13,7 @@ from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
-from tritonclient_shim.rewrite.rules.infer import infer_function
+from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
     Carried,
@@ -94,7 +94,7 @@ def _client(
 def _with_model(call: ast.Call, client: Change, carried: Carried, draft: Draft) -> Change:
     """Return what turns the text of a context into a client with its model."""
     is_unbound = parameters_of(call, "TS050", draft)[0] == "self"
-    function = infer_function(draft)
+    function = function_of(carried, draft)
     if carried.is_object:
         place_class(call.func, draft)
     else:

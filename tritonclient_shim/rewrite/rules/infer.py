@@ -10,7 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.migrate.values import REQUEST, Instance, Symbol, Value, element
+from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Symbol, Value, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -35,7 +35,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     names = PARAMETERS["TS051"]
     arguments = _request_arguments(names, call, draft)
     regions = has_regions(call, arguments, draft)
-    if regions and carried.form is not Form.CLIENT:
+    if regions and carried.is_object:
         raise Refused("name the model at requests with tensors in shared memory")
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
@@ -45,6 +45,8 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if lines is not None:
         return lines
     function = "infer_in_regions" if regions else infer_function(draft)
+    if carried.form is Form.PARTIAL:
+        function = function_of(carried, draft)
 
     def carry_out() -> None:
         request(function, names, arguments, call, draft, carried)
@@ -61,6 +63,9 @@ def _request_arguments(
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:
         raise Refused("unsafe: classes come with six decimals; --unsafe rewrites it", True)
+    known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
+    if draft.beside.linked and not known and not draft.options.unsafe:
+        raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)
     return arguments
 
 
@@ -69,6 +74,14 @@ def infer_function(draft: Draft) -> str:
     if not draft.options.unsafe:
         return "infer_exactly"
     return "infer_classes" if draft.has_classes else "infer"
+
+
+def function_of(carried: Carried, draft: Draft) -> str:
+    """Return the one helper for all requests of contexts that become a ``partial``."""
+    names = PARAMETERS["TS051"]
+    calls = [call for call in carried.group.calls if last_name(call.func) == "run"]
+    regions = any(has_regions(call, call_arguments(names, call), draft) for call in calls)
+    return "infer_in_regions" if regions else infer_function(draft)
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
