@@ -210,6 +210,21 @@ def test_status_of_shared_memory() -> None:
     assert "3:TS045" in todo(migrated(f"{STAR}{_CONTROL}print(c.get_shared_memory_status())\n"))
 
 
+def test_repository_index() -> None:
+    """Over HTTP, the index is a list of dicts, in place of a message with models."""
+    source = (
+        'c = ModelRepositoryContext("u", ProtocolType.HTTP)\n'
+        "print([x.name for x in c.get_model_repository_index().models])\n"
+        "index = c.get_model_repository_index()\nprint(len(index.models))\n"
+    )
+    rows = "[SimpleNamespace(**row) for row in c.get_model_repository_index()]"
+    assert body(source, "http") == (
+        'c = httpclient.InferenceServerClient("u")\n'
+        f"print([x.name for x in {rows}])\n"
+        f"index = SimpleNamespace(models={rows})\nprint(len(index.models))\n"
+    )
+
+
 _USED = "def use(x):\n    return ctx.run(x, o)\nctx = InferContext('u', p, 'm')\n"
 
 

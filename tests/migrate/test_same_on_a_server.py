@@ -137,6 +137,9 @@ for future in futures:
     response = future.result()
     print(response.meta_data.output[0].raw.dims, response.meta_data.batch_size)
     print(response.request_status.code, np.frombuffer(response.raw_output[0], np.int32))
+again = pb.InferRequest()
+again.CopyFrom(request)
+print(np.frombuffer(stub.Infer(again).raw_output[0], np.int32))
 request.meta_data.input[0].name = "nothing"
 code = stub.Infer(request).request_status.code
 print(code == request_status_pb2.RequestStatusCode.Value("INVALID_ARG"))
