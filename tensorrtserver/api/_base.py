@@ -65,6 +65,15 @@ class Context:
             )
         return self.__dict__
 
+    def _open_session(self, kind: Callable[..., Any], *arguments: object) -> None:
+        """Make the session. A SettingsError shows the user's line and its text, not our frames."""
+        from tritonclient_shim.settings import SettingsError
+
+        try:
+            self._ctx = kind(*arguments)
+        except SettingsError as error:
+            raise error.with_traceback(None)  # noqa: B904
+
     def close(self) -> None:
         """Close the context."""
         raise NotImplementedError

@@ -91,7 +91,7 @@ class ServerContext(Context):
         self._model_name = "" if model_name is None else arguments.model_name(model_name, 6)
         endpoint = constructors.parse_url(address, constructors.protocol_of(number))
         headers = constructors.parse_headers(http_headers, endpoint.protocol)
-        self._ctx = ServerSession(endpoint, headers, bool(verbose))
+        self._open_session(ServerSession, endpoint, headers, bool(verbose))
 
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.

@@ -122,8 +122,8 @@ class InferContext(Context):
         if dict(headers).get("NV-InferRequest"):
             raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
         endpoint = constructors.parse_url(address, kind)
-        self._ctx = InferSession(
-            endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+        self._open_session(
+            InferSession, endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
         )
         if verbose:
             control.server_status(self._session(), name, next_request_id())

@@ -111,7 +111,7 @@ def test_looking_at_a_lazy_module_imports_nothing() -> None:
         "assert not hasattr(module, '__deepcopy__')"
     )
     assert "tritonclient_shim.session.control" not in effects(statement)["modules"]
-    assert "tritonclient_shim.session.control" in effects(statement + "; module.is_live")["modules"]
+    assert "tritonclient_shim.session.control" in effects(statement + "; module.health")["modules"]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def _ids(node: ast.AST) -> Iterator[str]:
         yield node.value.value  # type: ignore[attr-defined]
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name in ("used", "UnaryRpc", "__init__"):
+        if name in ("used", "UnaryRpc", "InferRpc"):
             yield from (a.value for a in node.args if isinstance(a, ast.Constant))  # type: ignore[misc]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from queue import SimpleQueue
 
 import pytest
@@ -35,6 +36,18 @@ def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
     assert running.empty()
     gate.set()
     assert {running.get(timeout=PATIENCE) for _ in range(2)} == {3, 4}
+
+
+def test_no_more_threads_than_jobs() -> None:
+    """Jobs take the threads that are idle: bursts of three jobs never have more than three."""
+    executor = DaemonExecutor(64, "test")
+    threads: set[threading.Thread] = set()
+    for _ in range(300):
+        futures = [executor.submit(threading.current_thread) for _ in range(3)]
+        threads.update(future.result(PATIENCE) for future in futures)
+        while executor._pending or executor._waiting < executor._running:
+            time.sleep(0)  # a thread tells the result before it is idle
+    assert len(threads) <= 3
 
 
 def test_idle_threads_end() -> None:

@@ -49,7 +49,8 @@ class DaemonExecutor(Executor):
         self._lock = threading.RLock()
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._running = 0
-        self._idle = 0  # threads that wait for a job, without those that a job has been put for
+        self._waiting = 0  # threads that wait for a job
+        self._pending = 0  # jobs that no thread has begun
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""
@@ -63,9 +64,8 @@ class DaemonExecutor(Executor):
         Raises RuntimeError when there is no thread and none can be started.
         """
         with self._lock:
-            if self._idle:
-                self._idle -= 1
-            elif self._running < self._limit:
+            self._pending += 1
+            if self._pending > self._waiting and self._running < self._limit:
                 self._start()
             self._jobs.put(job)
 
@@ -77,6 +77,7 @@ class DaemonExecutor(Executor):
         except RuntimeError:
             self._running -= 1
             if self._running == 0:  # else a thread that there is will come to the job
+                self._pending -= 1
                 raise
 
     def _work(self) -> None:
@@ -88,18 +89,21 @@ class DaemonExecutor(Executor):
 
     def _next(self) -> Job | None:
         """Return the next job; None when this thread has to end."""
+        job = None
         with self._lock:
-            with suppress(Empty):
-                return self._jobs.get_nowait()
-            self._idle += 1
+            self._waiting += 1
         with suppress(Empty):
-            return self._jobs.get(timeout=self._linger)
+            job = self._jobs.get(timeout=self._linger)
         with self._lock:
-            with suppress(Empty):  # a job that was put meanwhile, for this thread
-                return self._jobs.get_nowait()
-            self._idle = max(0, self._idle - 1)
-            self._running -= 1
-        return None
+            self._waiting -= 1
+            if job is None:
+                with suppress(Empty):  # a job may have come meanwhile, for this thread
+                    job = self._jobs.get_nowait()
+            if job is None:
+                self._running -= 1
+            else:
+                self._pending -= 1
+        return job
 
 
 def _run(job: Job) -> None:

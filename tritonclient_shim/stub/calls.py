@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent import futures
+from functools import partial
 from typing import Any, Callable, MutableMapping
 from weakref import WeakKeyDictionary
 
@@ -193,6 +194,10 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
         except futures.CancelledError:
             raise grpc.FutureCancelledError() from None
 
+    def add_done_callback(self, fn: Callable[[Any], object]) -> None:
+        """Call ``fn(self)`` when the call ends, or at once if it has ended."""
+        super().add_done_callback(lambda _: _logged(partial(fn, self)))
+
     # ----------------------------------------------------------------------------- grpc.Call
 
     def initial_metadata(self) -> Any:
@@ -236,3 +241,16 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
             return False
         self.add_done_callback(lambda _: callback())
         return True
+
+
+def _logged(callback: Callable[[], object]) -> None:
+    """Call a user's callback so that concurrent.futures logs all that it raises.
+
+    SystemExit and its like would end the thread, which may be gRPC's, before other callbacks.
+    """
+    try:
+        callback()
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"a callback raised {type(error).__name__}") from error

@@ -25,7 +25,7 @@ class LifeCycleTest(unittest.TestCase):
                 self.assertEqual(server_status.SERVER_READY, ss.ready_state)
                 self.assertEqual(len(ss.model_status), 1)
                 self.assertTrue(model_name in ss.model_status, "expected status for model " + model_name)
-                for (k, v) in iteritems(ss.model_status[model_name].version_status):
+                for (k, v) in sorted(ss.model_status[model_name].version_status.items()):
                     self.assertEqual(v.ready_state, server_status.MODEL_READY)
                     print(model_name, k, v.ready_state)
 
