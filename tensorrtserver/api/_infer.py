@@ -8,18 +8,8 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensorrtserver.api._base import (
-    Context,
-    HttpHeaders,
-    Inputs,
-    Integer,
-    Name,
-    Outputs,
-    ProtocolLike,
-    RequestCallback,
-    Results,
-    Text,
-)
+from tensorrtserver.api import _base as types
+from tensorrtserver.api._base import Context
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
@@ -91,14 +81,14 @@ class InferContext(Context):
 
     def __init__(
         self,
-        url: Text,
-        protocol: ProtocolLike,
-        model_name: Text,
-        model_version: Integer | None = None,
+        url: types.Text,
+        protocol: types.ProtocolLike,
+        model_name: types.Text,
+        model_version: types.Integer | None = None,
         verbose: object = False,
-        correlation_id: Integer = 0,
+        correlation_id: types.Integer = 0,
         streaming: object = False,
-        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+        http_headers: types.HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
         self._correlation_id = correlation_id
         notice.used("TS050")
@@ -158,14 +148,14 @@ class InferContext(Context):
 
     def run(
         self,
-        inputs: Inputs,
-        outputs: Outputs[Name],
-        batch_size: Integer = 1,
-        flags: Integer = 0,
-        corr_id: Integer = 0,
-        priority: Integer = 0,
-        timeout_us: Integer = 0,
-    ) -> Results[Name]:
+        inputs: types.Inputs,
+        outputs: types.Outputs[types.Name],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> types.Results[types.Name]:
         """Run one inference and wait for its results.
 
         Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,
@@ -283,20 +273,20 @@ class InferContext(Context):
 
     def _start(
         self,
-        callback: RequestCallback,
-        inputs: Inputs,
-        outputs: Outputs[Any],
-        batch_size: Integer = 1,
-        flags: Integer = 0,
-        corr_id: Integer = 0,
-        priority: Integer = 0,
-        timeout_us: Integer = 0,
+        callback: types.RequestCallback,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
     ) -> int:
         arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
         done = None if callback is _UNSET else lambda id: callback(self, id)
         return self._session().start(done, arguments)
 
-    def get_async_run_results(self, request_id: Integer, wait: object = _UNSET) -> Any:
+    def get_async_run_results(self, request_id: types.Integer, wait: object = _UNSET) -> Any:
         """Return the results of an asynchronous request; this can be done once per request.
 
         Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
