@@ -57,7 +57,7 @@ class _PreparedInput(NamedTuple):
 
 
 class PreparedRequest:
-    """What requests share that differ in data, numbers and ids alone.
+    """What requests share if only their data, numbers and ids differ.
 
     Their inputs are arrays that are the tensors' bytes as they are. Their outputs are arrays or
     classes, and nothing lies in shared memory. Classes are read anew from each reply, because their

@@ -1,14 +1,12 @@
-"""Streams of requests, for every front: their order, their ids, and what a break means.
+"""Streams of requests: their order, their ids, and what a break means.
 
-A :class:`RequestStream` is one stream to the server with the requests that await an answer on it.
-The raw stub and the gateway open theirs for each v1 stream. A streaming context keeps a
-:class:`ContextStream`, which opens another one after a break.
+A :class:`RequestStream` is one stream to the server, with the requests that await an answer on it.
+The gateway opens one for each v1 stream. A streaming context keeps a :class:`ContextStream`, which
+opens another one after a break.
 
-v1 matched answers by id and hung for ever when the stream broke, and its context never worked
-again (docs/v1-behaviour.md §5). Here whatever is outstanding then fails with the error that ended
-the stream, and the next request opens another one: known difference ``stream-after-a-break``. No
-sequence goes on over a break: nobody knows which of its requests the server has seen, so it would
-be answered from a state that nobody asked for.
+If a stream breaks, its requests fail with the error that ended it, and the next request opens
+another one: known difference ``stream-after-a-break``. v1 hung for ever (docs/v1-behaviour.md §5).
+No sequence goes on over a break: nobody knows which of its requests the server has seen.
 """
 
 from __future__ import annotations
@@ -80,11 +78,9 @@ class Sequences:
 class RequestStream:
     """A stream that has been opened. Any thread may send.
 
-    ``on_end(stream, error)`` is called once, on the stream's thread, with what ended the stream,
-    None for a regular end. What becomes of the requests without an answer is its to say, see
-    :meth:`fail`. ``number`` is that of the stream which this one continues, if that one was closed
-    when everything on it had been answered: then sequences go on. ``headers`` are the stream's own
-    metadata.
+    ``on_end(stream, error)`` is called once, on the stream's thread, with the error that ended the
+    stream, None for a regular end. It may :meth:`fail` the requests without an answer. ``number``
+    is that of a stream whose sequences this one continues. ``headers`` are its metadata.
     """
 
     def __init__(
@@ -101,8 +97,8 @@ class RequestStream:
         self.has_ended = threading.Event()
         self._sequences = sequences
         self.number = sequences.next_stream() if number is None else number
-        #: What shall receive each outcome to come, by the id on the wire, oldest first. Senders,
-        #: the reader and the garbage collector meet here without a lock: one of them takes it out.
+        #: Receivers of outcomes by wire id, oldest first. Senders, the reader and the garbage
+        #: collector meet here without a lock: one of them takes each receiver out.
         self._outstanding: dict[str, Done] = {}
         self._on_end = on_end
         self._stream = backend.open_stream(self._answer, self._end, headers)
@@ -124,11 +120,10 @@ class RequestStream:
                 raise
 
     def _answer(self, wire_id: str, outcome: Outcome) -> None:
-        """Hand an answer to its request. TransportError, the end of the stream, if it has none.
+        """Hand an answer to its request. Raise TransportError, which ends the stream, if none fits.
 
-        An answer without id is the oldest request's: streams keep the order of requests. One that
-        names a request which is not outstanding is no one's. Given to any request it could be a
-        wrong result, and dropped it could leave its request without one for ever.
+        An answer without id is the oldest request's: streams keep the order of requests. With an
+        unknown id it could be a wrong result, or its request would wait for ever.
         """
         done = self._outstanding.pop(wire_id, None)
         if done is None and not wire_id:

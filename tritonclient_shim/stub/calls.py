@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent import futures
-from functools import partial
 from typing import Any, Callable, MutableMapping
 from weakref import WeakKeyDictionary
 
@@ -195,8 +194,17 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
             raise grpc.FutureCancelledError() from None
 
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
-        """Call ``fn(self)`` when the call ends, or at once if it has ended."""
-        super().add_done_callback(lambda _: _logged(partial(fn, self)))
+        """Call ``fn(self)`` when the call ends, or at once if it has ended. Errors are logged."""
+
+        def call(_: object) -> None:
+            try:
+                fn(self)
+            except Exception:
+                raise
+            except BaseException as error:  # else it ends the thread, which may be gRPC's
+                raise RuntimeError(f"a callback raised {type(error).__name__}") from error
+
+        super().add_done_callback(call)
 
     # ----------------------------------------------------------------------------- grpc.Call
 
@@ -241,16 +249,3 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
             return False
         self.add_done_callback(lambda _: callback())
         return True
-
-
-def _logged(callback: Callable[[], object]) -> None:
-    """Call a user's callback so that concurrent.futures logs all that it raises.
-
-    SystemExit and its like would end the thread, which may be gRPC's, before other callbacks.
-    """
-    try:
-        callback()
-    except Exception:
-        raise
-    except BaseException as error:
-        raise RuntimeError(f"a callback raised {type(error).__name__}") from error
