@@ -41,9 +41,6 @@ from tritonclient_shim.translate import open_servers, request, result, to_v1
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options
 
-#: Returns the id of the next request.
-NextId = Callable[[], int]
-
 #: Seconds for which a refusal of this side waits while the model's configuration is read again.
 ASKED_AGAIN_WITHIN = 5.0
 
@@ -69,10 +66,9 @@ class Completed(NamedTuple):
         if self.results is not None or not self.options.outputs:
             return self.results is not None
         wanted = self.options.outputs[0].output
-        for output in self.reply.outputs:
-            if output.name == wanted.name:
-                return (output.classes is None) == (wanted.class_count is None)
-        return False
+        classes = {output.name: output.classes for output in self.reply.outputs}
+        raw = classes.get(wanted.name, ()) is None
+        return wanted.name in classes and raw == (wanted.class_count is None)
 
     def read(self) -> dict[Any, list[Any]]:
         """Return what ``run`` returns. Raises v1's client errors for an odd reply."""
@@ -106,7 +102,7 @@ class InferSession(ServerSession):
         self._send: Send
         self._start: Callable[[InferCall, Done], None]
         #: The id of a request of ``run``: streams number all requests, other contexts none.
-        self._run_id: NextId = int  # 0
+        self._run_id: Callable[[], int] = int  # 0
         self._prepared: PreparedRequest | None = None
         try:
             self._connect(streaming)
@@ -222,7 +218,7 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------- from the arguments
 
-    def _sendable(self, arguments: RunArguments, next_id: NextId) -> Sendable | Refused:
+    def _sendable(self, arguments: RunArguments, next_id: Callable[[], int]) -> Sendable | Refused:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
@@ -259,7 +255,7 @@ class InferSession(ServerSession):
             return self._model.read(self.backend)
 
     def _checked(
-        self, profile: ModelProfile, arguments: RunArguments, next_id: NextId
+        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
         """Make the request the long way, anew if it was refused by an outdated configuration."""
         try:
@@ -280,7 +276,7 @@ class InferSession(ServerSession):
             return False
 
     def _v1_request(
-        self, profile: ModelProfile, arguments: RunArguments, next_id: NextId
+        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
         """Make the request the long way."""
         whole = open_servers.completed(profile, arguments)

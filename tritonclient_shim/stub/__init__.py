@@ -117,8 +117,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
 
     def __call__(self, request: Any, *options: Any, **named_options: Any) -> Any:
         """Return the response. Raise RpcError if the server did not answer."""
-        response, _ = self.with_call(request, *options, **named_options)
-        return response
+        return self.with_call(request, *options, **named_options)[0]
 
     def with_call(self, request: Any, *options: Any, **named_options: Any) -> tuple[Any, Any]:
         """Return the response, and gRPC's view of the call."""
@@ -158,8 +157,7 @@ class InferRpc(UnaryRpc):
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
         inference = calls.service.inference(message)
         if inference.model.profile is None:
-            super()._start(message, calls, future)
-            return
+            return super()._start(message, calls, future)
 
         def finish(answer: Answer) -> None:
             future.run(lambda: calls.service.response(answer))

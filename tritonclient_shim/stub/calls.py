@@ -237,8 +237,7 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
 
     def time_remaining(self) -> float | None:
         """Return the seconds until the call's time limit; None if it has none."""
-        deadline = self._deadline
-        return None if deadline is None else max(0.0, deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def is_active(self) -> bool:
         return not self.done()
