@@ -66,9 +66,8 @@ class Completed(NamedTuple):
         if self.results is not None or not self.options.outputs:
             return self.results is not None
         wanted = self.options.outputs[0].output
-        classes = {output.name: output.classes for output in self.reply.outputs}
-        raw = classes.get(wanted.name, ()) is None
-        return wanted.name in classes and raw == (wanted.class_count is None)
+        first = next((item for item in self.reply.outputs if item.name == wanted.name), None)
+        return first is not None and (first.classes is None) == (wanted.class_count is None)
 
     def read(self) -> dict[Any, list[Any]]:
         """Return what ``run`` returns. Raises v1's client errors for an odd reply."""
