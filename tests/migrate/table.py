@@ -93,6 +93,7 @@ OWN = (
     ),
     _own("real_health_status", *PLACES, alone=True),
     _own("real_status_counts", *PLACES, alone=True),
+    _own("shm_in_use", *PLACES, alone=True),
     _own("shm_strings", *PLACES, alone=True),
     _own("real_unittest_util", variables=VARIABLES, alone=True),
     _own("sequence_both_ways-streaming", *FLAGS, "-s", "-a", protocols=GRPC, alone=True),

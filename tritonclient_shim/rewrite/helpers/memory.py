@@ -2,10 +2,12 @@
 
 import collections
 import sys
+import time
 
 import numpy as np
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import (
+    InferenceServerException,
     np_to_triton_dtype,
     serialize_byte_tensor,
     shared_memory,
@@ -37,12 +39,19 @@ def create_cuda_region(name, byte_size, device_id):
     return Region(handle, name, cuda_memory().get_raw_handle(handle), byte_size, device_id)
 
 
-def unregister_region(client, region):
-    """Have the server forget a region of either memory."""
-    if region.device_id is None:
-        client.unregister_system_shared_memory(region.name)
-    else:
-        client.unregister_cuda_shared_memory(region.name)
+def unregister_region(client, region=None):
+    """Have the server forget a region, or all: a moment after the last request that uses it."""
+    is_cuda = region is not None and region.device_id is not None
+    kind = "cuda" if is_cuda else "system"
+    unregister = getattr(client, f"unregister_{kind}_shared_memory")
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return unregister(region.name if region else "")
+        except InferenceServerException as error:
+            if "unregister" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):

@@ -39,7 +39,7 @@ METHODS: Mapping[str, Rule] = {
         "register_cuda_shared_memory", "name", "key", "device_id", "byte_size"
     ),
     "TS043": memory.unregister,
-    "TS044": renamed("unregister_system_shared_memory"),
+    "TS044": memory.unregister_all,
     "TS045": memory.status,
     "TS051": infer.run,
     "TS052": infer.start("TS052"),

@@ -66,14 +66,21 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 
 def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``unregister(handle)`` → the region's name, or a helper if the file has CUDA memory."""
-    if not draft.has("TS042", "TS086"):
-        return of_region("unregister_system_shared_memory", "name")(call, draft, carried)
-    unsafe = _region(call_arguments(("shm_handle",), call).get("shm_handle"), draft)
-    handle = call.args[0] if call.args else call.keywords[0].value
+    """``unregister(handle)`` → a helper, which waits for the server to let go of the region."""
+    handle = call_arguments(("shm_handle",), call).get("shm_handle")
+    return _unregister(call, draft, handle, _region(handle, draft))
 
+
+def unregister_all(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    """``unregister_all()`` → the same helper without a region."""
+    call_arguments((), call)
+    return _unregister(call, draft, None, "")
+
+
+def _unregister(call: ast.Call, draft: Draft, handle: ast.expr | None, unsafe: str) -> Plan:
     def change(old: str) -> str:
-        return f"{draft.called('unregister_region')}({draft.new(owner(call))}, {draft.new(handle)})"
+        parts = [draft.new(node) for node in (owner(call), handle) if node is not None]
+        return f"{draft.called('unregister_region')}({', '.join(parts)})"
 
     def carry_out() -> None:
         draft.need("unregister_region")
