@@ -94,7 +94,7 @@ class KnownServer:
 
     def __init__(self) -> None:
         self._learnt: tuple[Capabilities, float] | None = None
-        self.id = ""  # as it is known
+        self.id = ""  # the server's --id, "" until it has been asked
         #: True if the server ends when a stream names an unknown model; None: not known yet.
         self.fragile_streams: bool | None = None
 
