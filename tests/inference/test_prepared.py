@@ -185,6 +185,12 @@ def test_classes_of_a_sequence_are_not_bound(change: Any) -> None:
     assert prepared_by(sequence) is None
 
 
+@pytest.mark.parametrize("form", [np.array(1), np.arange(2), (2, np.arange(2))], ids=str)
+def test_arrays_as_forms(form: Any) -> None:
+    """A form that cannot be compared goes the long way, whose error is v1's."""
+    assert bind(prepared_by(CLASSES), CLASSES._replace(outputs={"ANY": form})) is None
+
+
 def test_other_replies_are_not_read() -> None:
     """The long way reads classes, replies without the outputs, and those of servers not Triton."""
     # docs/v1-behaviour.md §4.2

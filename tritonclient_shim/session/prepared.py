@@ -138,20 +138,23 @@ class PreparedRequest:
             or [*map(type, numbers)] != _INTEGERS
             or not 0 <= passed.flags <= _SEQUENCE_FLAGS
             or len(inputs) != len(self._inputs)
-            or [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
-            != self._outputs
         ):
             return None
-        if self._classified and {*map(type, map(_class_count, outputs.values()))} != {int}:
-            return None  # 5.0 is no number of classes
         data: Data = []
         try:
+            types = [*map(type, outputs), *map(type, outputs.values())]
+            if [*outputs.items(), *types] != self._outputs:
+                return None
+            if self._classified and {*map(type, map(_class_count, outputs.values()))} != {int}:
+                return None  # 5.0 is no number of classes
             for key, kinds, _, _ in self._inputs:
                 arrays = inputs[key]
                 if type(arrays) is not list or [*map(_kind_of_array, arrays)] != kinds:
                     return None
                 data.append(tuple(arrays))
         except (AttributeError, KeyError):  # no arrays, or under another name
+            return None
+        except ValueError:  # an array as a form is not comparable
             return None
         return data
 
