@@ -79,8 +79,8 @@ class Relay:
     def cut(self) -> None:
         """End every connection; new ones are let through."""
         self._cuts += 1
-        while self._sockets:
-            item = self._sockets.pop()
+        sockets, self._sockets = self._sockets, []  # a client may connect anew at once
+        for item in sockets:
             with suppress(OSError):
                 item.shutdown(socket.SHUT_RDWR)
             item.close()
