@@ -105,6 +105,12 @@ print(total["OUTPUT0"][0], len(total["OUTPUT0"]))
 numbers = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_int32")
 same = numbers.run({{"INPUT0": [row]}}, {{"OUTPUT0": InferContext.ResultFormat.RAW}})
 print([list(entry) for entry in same["OUTPUT0"]])
+rows = [row, row + 1]
+for batch in (rows, rows * 2):
+    size = len(batch)
+    same = numbers.run({{"INPUT0": batch}}, {{"OUTPUT0": InferContext.ResultFormat.RAW}}, size)
+    print(np.array(same["OUTPUT0"]).sum(), numbers.run({{"INPUT0": [row] * 3}}, {{
+        "OUTPUT0": InferContext.ResultFormat.RAW}}, 3)["OUTPUT0"][2])
 
 
 def classes(url, name="x"):
@@ -116,6 +122,27 @@ def classes(url, name="x"):
 
 
 print(classes(sys.argv[1]))
+"""
+FUTURES = """import queue
+import sys
+from functools import partial
+import numpy as np
+from tensorrtserver.api import *
+
+OUTPUT = "OUTPUT0"
+done = queue.Queue()
+
+
+def finished(number, ctx, request_id):
+    done.put((number, request_id))
+
+
+ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_string")
+text = np.array([b"a", b"bc"], dtype=object)
+ctx.async_run(partial(finished, 1), {"INPUT0": [text]}, {OUTPUT: InferContext.ResultFormat.RAW}, 1)
+number, request_id = done.get()
+got = ctx.get_async_run_results(request_id)
+print(number, got[OUTPUT][0].tolist())
 """
 STUB = """import sys
 import grpc
@@ -241,10 +268,11 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     assert todo(migration) == []
     assert migration.helpers == {"class_of"}
     text = migration.after.decode()
-    assert f'    {to}client.InferInput("INPUT0", [1, 16], "INT32"),\n' in text
-    assert "inputs[0].set_data_from_numpy(np.stack([row, row[::-1]]).reshape(2, 10))\n" in text
-    assert f'[{to}client.InferRequestedOutput("OUTPUT", class_count=2)]\n' in text
-    assert "answer = ctx.infer(model, inputs, outputs=outputs)\n" in text
+    names = 'name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]'
+    assert f"inputs = [{to}client.InferInput({names}\n" in text
+    assert "inputs[0].set_data_from_numpy(np.stack([row, row[::-1]]))\n" in text
+    assert f'[{to}client.InferRequestedOutput("OUTPUT", class_count=2)])\n' in text
+    assert "answer = ctx.infer(model, inputs, outputs=[" in text
     assert 'print(total.as_numpy("OUTPUT0")[0], len(total.as_numpy("OUTPUT0")))\n' in text
     assert f'{to}client.InferInput("INPUT0", [1, *row.shape], "INT32")' in text
     write(migration, script)
@@ -252,6 +280,25 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     assert before.status == 0, before.output
     safe = migrate("script.py", LITERAL.encode(), MigrateOptions(to, models=models_of(url)))
     assert "InferInput" not in safe.after.decode()
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_futures_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """With the models of a server, asynchronous requests become futures of tritonclient."""
+    script, url = tmp_path / "script.py", triton.url(to)
+    script.write_text(FUTURES)
+    before = run(script, url, to)
+    options = MigrateOptions(to, unsafe=True, models=models_of(url))
+    migration = migrate("script.py", FUTURES.encode(), options)
+    assert todo(migration) == []
+    assert "infer" not in migration.helpers
+    text = migration.after.decode()
+    assert 'pool.submit(ctx.infer, "identity_string", inputs, outputs=[' in text
+    assert ".add_done_callback(partial(finished, 1, ctx))\n" in text
+    assert "print(number, got.as_numpy(OUTPUT)[0].tolist())\n" in text
+    write(migration, script)
+    assert run(script, url, to) == before
+    assert before.status == 0, before.output
 
 
 def test_raw_stub(triton: TritonServer, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Edits:
         self._starts = _starts(self._text, 0)
         self._changes: dict[Span, list[Change]] = defaultdict(list)
         self._removed: set[ast.stmt] = set()
-        self.before: dict[ast.stmt, list[str]] = defaultdict(list)
+        self.before: dict[ast.stmt, list[str | Callable[[], str]]] = defaultdict(list)
         self.after: dict[ast.stmt, list[str]] = defaultdict(list)
         self.comments: dict[ast.stmt, list[str]] = defaultdict(list)
 
@@ -134,7 +134,8 @@ class Edits:
             first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
             start, end = self._first_line(self.span(first)[0]), self._line(self.span(node)[1])[1]
             indent, newline = _indentation(self._text[start:end]), self._newline(end)
-            above = [*self._missing(node, start), *self.before.get(node, ())]
+            before = (x if isinstance(x, str) else x() for x in self.before.get(node, ()))
+            above = [*self._missing(node, start), *before]
             below = self.after.get(node, [])
             if node in self._removed:
                 instead = [*above, *below] or self._filling(node)

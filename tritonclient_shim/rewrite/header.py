@@ -163,7 +163,8 @@ class FileHeader:
             block = self._draft.flows.parents[node]
             new = {line for line in lines if (block, line) not in self._inside}
             self._inside.update((block, line) for line in new)
-            edits.before[statement] += sorted(new, key=_order)
+            ordered: list[str] = sorted(new, key=_order)
+            edits.before[statement] += ordered
         if kept:
             self._draft.replace(node, _text_of(node, kept))
         else:

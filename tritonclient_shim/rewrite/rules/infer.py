@@ -16,12 +16,13 @@ from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_te
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.lines import in_lines
+from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.methods import Rule
 from tritonclient_shim.rewrite.rules.models import Carried, Form
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.values import FLAGS
 
+_STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
 _FUTURES = "requests are futures: other files of the program may expect numbers"
@@ -41,9 +42,10 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("ask for classes in a file without shared memory")
     if carried.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
-    lines = None if regions else in_lines(call, arguments, draft, carried)
-    if lines is not None:
-        return lines
+    in_lines = None if regions else _lines(arguments, call, draft, carried)
+    if in_lines is not None:
+        known = in_lines
+        return Plan(lambda: lines.write(known, call, draft), "infer", lines.UNSAFE)
     function = "infer_in_regions" if regions else infer_function(draft)
     if carried.form is Form.PARTIAL:
         function = function_of(carried, draft)
@@ -52,6 +54,14 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         request(function, names, arguments, call, draft, carried)
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
+
+
+def _lines(
+    arguments: Mapping[str, ast.expr], call: ast.Call, draft: Draft, carried: Carried
+) -> lines.Lines | None:
+    """Return the lines of tritonclient for a request; None if they need what is not known."""
+    options = _options(arguments, draft, carried)
+    return lines.lines_of(call, arguments, options, draft, carried)
 
 
 def _request_arguments(
@@ -183,6 +193,23 @@ def _is_request(value: Value) -> bool:
     return isinstance(value, Instance) and value.of == REQUEST
 
 
+def _lines_of_all(draft: Draft, carried: Carried) -> Mapping[ast.Call, lines.Lines]:
+    """Return the lines for all asynchronous requests, if arrays do for their results."""
+    calls = {site.call: site.id for site in draft.sites if site.call and site.id in _STARTS}
+    ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
+    known = not draft.beside.linked and set(carried.group.calls).issuperset((*calls, *ends))
+    if not known or not all(lines.reads_of(call, draft) for call in ends):
+        return {}
+    requests = {}
+    for call, id in calls.items():
+        arguments = _request_arguments(PARAMETERS[id], call, draft)
+        request = _lines(arguments, call, draft, carried)
+        if request is None or not request.has_rows:
+            return {}
+        requests[call] = request
+    return requests
+
+
 def _submit(
     names: tuple[str, ...],
     arguments: Mapping[str, ast.expr],
@@ -191,14 +218,22 @@ def _submit(
     carried: Carried,
 ) -> None:
     """Send a request in a thread of a pool."""
-    _plain_outputs(arguments, draft)
     context, callback = draft.text(owner(call)), arguments.get("callback")
+    _make_pool(draft)
+    pool = draft.called("pool")
+    ends = _callback(callback, context, draft) if callback is not None else str
+    known = _lines_of_all(draft, carried).get(call)
+    if known is not None:
+        draft.edits.before[draft.edits.statement(call)].append(lambda: "\n".join(known.above()))
+        submit = f"{pool}.submit({context}.infer, "
+        draft.change(call, lambda old: ends(f"{submit}{known.parameters()})"))
+        return
+    _plain_outputs(arguments, draft)
     draft.imports.add("from copy import deepcopy")  # the program may change its arrays
     draft.change(arguments["inputs"], lambda old: f"deepcopy({old})")
     before: list[NewArgument] = [f"{context}.run" if carried.is_object else context]
     own = {name: name for name in names if name != "callback"}
     kept: Mapping[str, str] = {**own, "inputs": "", "outputs": ""}
-    _make_pool(draft)
     if not carried.is_object:
         kept = _KEPT
     if carried.form is Form.CLIENT:
@@ -206,8 +241,6 @@ def _submit(
         draft.need(infer)
         before = [draft.called(infer), context, carried.name()]
     after = _options(arguments, draft, carried)
-    pool = draft.called("pool")
-    ends = _callback(callback, context, draft) if callback is not None else str
 
     def change(old: str) -> str:
         return ends(call_text(draft.edits, call, f"{pool}.submit", names, before, kept, after))
@@ -279,8 +312,13 @@ def results(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         ends = f"({future}.result() if {done}{future}.done() else None)"
         return f"{future}.result()" if waits else ends
 
+    def carry_out() -> None:
+        draft.change(call, change)
+        if carried is not None and _lines_of_all(draft, carried):
+            lines.read_arrays(lines.reads_of(call, draft), draft)
+
     return Plan(
-        lambda: draft.change(call, change),
+        carry_out,
         "result() of a future",
         _FUTURES if draft.beside.linked else "",
     )

@@ -1,193 +1,317 @@
-"""TS051 with names in literals, of a model that ``--server`` knows → lines of tritonclient."""
+"""TS051 to TS055, of a model that ``--server`` knows → lines of tritonclient."""
 
 from __future__ import annotations
 
 import ast
-from typing import Mapping, NamedTuple, Sequence
+from itertools import takewhile
+from typing import Mapping, Sequence, Tuple
 
 from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.rewrite.calls import owner
+from tritonclient_shim.rewrite.calls import NewArgument, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried, Form, context_arguments
-from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
-_UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
+UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
+_REQUESTS = ("TS051", "TS052", "TS053", "TS054")
+#: A file with more requests calls a function for each.
+_MOST = 6
+_STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+#: Expressions that evaluate their parts later, several times, or not at all.
+_DEFERRING = (
+    *(ast.Lambda, ast.IfExp, ast.BoolOp),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 #: Functions that read a list of rows and an array with equal results.
-_READING = frozenset(("len", "array", "asarray", "stack", "concatenate", "enumerate", "zip"))
-#: Ids of uses that a request in lines may have inside: itself, and the formats of its outputs.
-_INSIDE = frozenset(("TS002", "TS051", "TS062", "TS063", "TS109"))
+_READING = frozenset(
+    ("len", "array", "asarray", "stack", "concatenate", "squeeze", "enumerate", "zip")
+    + ("argmax", "allclose", "array_equal")
+)
+#: The name of a tensor, and its rows or its format.
+_Item = Tuple[ast.expr, ast.expr]
 
 
-class _Input(NamedTuple):
-    """An input of a request, as text."""
+class Lines:
+    """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
 
-    tensor: str  # the arguments of InferInput
-    array: str
+    def __init__(
+        self,
+        call: ast.Call,
+        arguments: Mapping[str, ast.expr],
+        options: Sequence[NewArgument],
+        model: ModelProfile,
+        draft: Draft,
+        carried: Carried,
+    ) -> None:
+        self._call, self._options, self._model = call, options, model
+        self._draft, self._carried = draft, carried
+        inputs, self._outputs = arguments["inputs"], arguments["outputs"]
+        self._tensors, self._wanted = _items(inputs), _items(self._outputs)
+        creations = [context_arguments(item, "TS050", draft) for item in carried.group.creations]
+        protocols = {protocol_of(item["protocol"], draft) for item in creations}
+        self._module = f"{protocols.pop()}client" if len(protocols) == 1 else "client"
+
+    @property
+    def is_known(self) -> bool:
+        """True if the protocol and all tensors are known."""
+        has_outputs = all(_is_output(*item, self._draft) for item in self._wanted)
+        if not self._wanted:
+            has_outputs = isinstance(self._outputs, ast.Name) and not self._draft.has_classes
+        has_inputs = bool(self._tensors) and all(map(self._is_input, self._tensors))
+        return self._module != "client" and has_outputs and has_inputs
+
+    @property
+    def reads(self) -> list[ast.Subscript]:
+        """Return all reads of the results, if arrays can replace them; else nothing."""
+        return reads_of(self._call, self._draft) if self.has_rows else []
+
+    @property
+    def has_rows(self) -> bool:
+        """True if each output is an array with a row for each entry of the batch."""
+        return self._model.batching and not any(map(_classes, self._wanted))
+
+    def _is_input(self, tensor: _Item) -> bool:
+        """True if shape and datatype of an input are known."""
+        known = self._model.inputs.get(str(self._draft.constant(tensor[0])))
+        first = _batch(tensor[1])[1]
+        if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
+            return False
+        if known.datatype == "BYTES" and not _is_text(first, self._draft):
+            return False
+        return min(known.dims, default=1) >= 0 or isinstance(first, (ast.Name, ast.Attribute))
+
+    # --- texts
+
+    def above(self) -> list[str]:
+        """Return the lines above the statement of a request."""
+        draft, module, name = self._draft, self._module, self._draft.called("inputs")
+        keys, tensors = [draft.new(key) for key, _ in self._tensors], self._shaped()
+        if len(keys) > 1 and len({tensor for tensor, _ in tensors}) == 1:
+            made = f"[{module}.InferInput(name, {tensors[0][0]}) for name in ({', '.join(keys)})]"
+        else:
+            made = _bracketed(
+                "[]", [f"{module}.InferInput({x}, {y})" for x, (y, _) in zip(keys, tensors)]
+            )
+        lines = [f"{name} = {made}"]
+        lines += [f"{name}[{n}].set_data_from_numpy({x})" for n, (_, x) in enumerate(tensors)]
+        if len(self._wanted) != 1:
+            lines.append(f"{draft.called('outputs')} = {self._requested()}")
+        return lines
+
+    def _shaped(self) -> list[tuple[str, str]]:
+        """Return for each input its shape and datatype, and its array."""
+        return [self._tensor(*item) for item in self._tensors]
+
+    def _tensor(self, key: ast.expr, rows: ast.expr) -> tuple[str, str]:
+        draft, known = self._draft, self._model.inputs[str(self._draft.constant(key))]
+        (count, first), is_list = _batch(rows), isinstance(rows, (ast.Name, ast.Attribute))
+        assert first is not None
+        row = draft.new(first) if isinstance(first, _PRIMARY) else f"({draft.new(first)})"
+        row, count = (f"{row}[0]", f"len({row})") if is_list else (row, count)
+        if isinstance(rows, ast.BinOp):
+            count = draft.new(rows.right)
+        dims = list(map(str, known.dims)) if min(known.dims, default=1) >= 0 else [f"*{row}.shape"]
+        shape = ", ".join([count, *dims] if self._model.batching else dims)
+        array = f"{row}.reshape({shape})"
+        if self._model.batching and (count != "1" or draft.is_tried(self._call)):
+            draft.imports.add("import numpy as np")
+            array = f"np.stack({draft.new(rows)})"
+        return f'[{shape}], "{known.datatype}"', array
+
+    def _requested(self) -> str:
+        """Return a list of the outputs."""
+        requested = f"{self._module}.InferRequestedOutput"
+        if not any(map(_classes, self._wanted)):
+            if len(self._wanted) == 1:
+                return f"[{requested}({self._names()})]"
+            return f"[{requested}(name) for name in {self._names()}]"
+        outputs = []
+        for key, value in self._wanted:
+            count = _classes((key, value))
+            more = f", class_count={self._draft.new(count)}" if count else ""
+            outputs.append(f"{requested}({self._draft.new(key)}{more})")
+        return _bracketed("[]", outputs)
+
+    def _names(self) -> str:
+        """Return the names of the outputs: one, several in brackets, or what has them."""
+        names = [self._draft.new(key) for key, _ in self._wanted]
+        if len(names) == 1:
+            return names[0]
+        return f"({', '.join(names)})" if names else self._draft.new(self._outputs)
+
+    def infer(self) -> str:
+        """Return the request."""
+        return f"{self._draft.new(owner(self._call))}.infer({self.parameters()})"
+
+    def parameters(self) -> str:
+        """Return the arguments of ``infer``."""
+        draft = self._draft
+        outputs = self._requested() if len(self._wanted) == 1 else draft.called("outputs")
+        options = [item if isinstance(item, str) else item() for item in self._options]
+        parts = [self._carried.name(), draft.called("inputs"), f"outputs={outputs}", *options]
+        return ", ".join(parts)
+
+    def results(self, answer: str) -> str:
+        """Return the results as v1 had them: a list of rows for each name."""
+        if len(self._wanted) != 1 and not any(map(_classes, self._wanted)):
+            entry = self._rows(f"{answer}.as_numpy(name)", None)
+            return f"{{name: {entry} for name in {self._names()}}}"
+        entries = []
+        for key, value in self._wanted:
+            name = self._draft.new(key)
+            rows = self._rows(f"{answer}.as_numpy({name})", _classes((key, value)))
+            entries.append(f"{name}: {rows}")
+        indent = " " * self._draft.edits.statement(self._call).col_offset
+        return _bracketed("{}", entries, indent)
+
+    def _rows(self, array: str, classes: ast.expr | None) -> str:
+        """Return an output as a list of its rows."""
+        if not classes:
+            return f"list({array})" if self._model.batching else f"[{array}]"
+        rows = array if self._model.batching else f"[{array}]"
+        class_of = self._draft.called("class_of")
+        return f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
 
 
-class _Output(NamedTuple):
-    """An output of a request, as text. ``classes``: how many it has, '' for an array."""
-
-    name: str
-    classes: str
-
-
-def in_lines(
-    call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried
-) -> Plan | None:
-    """Return the plan for ``x = context.run({…}, {…})``; None if not all of it is literal."""
-    inputs, outputs = arguments["inputs"], arguments["outputs"]
-    creations = [context_arguments(item, "TS050", draft) for item in carried.group.creations]
-    protocols = {protocol_of(item["protocol"], draft) for item in creations}
-    model = draft.options.models.get(str(draft.constant(creations[0]["model_name"])))
-    if model is None or len(protocols) > 1 or "" in protocols:
+def lines_of(
+    call: ast.Call,
+    arguments: Mapping[str, ast.expr],
+    options: Sequence[NewArgument],
+    draft: Draft,
+    carried: Carried,
+) -> Lines | None:
+    """Return the lines for a request; None if they need what is not known."""
+    known = draft.options.models
+    if not known or not draft.options.unsafe or carried.form is not Form.CLIENT:
         return None
-    if carried.form is not Form.CLIENT or not _has_place(call, arguments, draft):
+    if arguments.keys() & {"priority", "timeout_us"}:
         return None
-    if not isinstance(inputs, ast.Dict) or not isinstance(outputs, ast.Dict):
+    first = context_arguments(carried.group.creations[0], "TS050", draft)
+    model = known.get(str(draft.constant(first["model_name"])))
+    if model is None or not _has_place(call, draft):
         return None
-    tensors = [_input(*item, model, draft) for item in zip(inputs.keys, inputs.values)]
-    wanted = [_output(*item, draft) for item in zip(outputs.keys, outputs.values)]
-    known = [item for item in tensors if item], [item for item in wanted if item]
-    if None in (*tensors, *wanted) or not all(known):
-        return None
-    module = f"{protocols.pop()}client"
-    return Plan(lambda: _write(call, module, model, *known, draft, carried), "infer", _UNSAFE)
+    lines = Lines(call, arguments, options, model, draft, carried)
+    return lines if lines.is_known else None
 
 
-def _has_place(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
-    """True if lines can stand above the statement of a request.
-
-    They lose comments. With an array of another size they raise another error than v1.
-    """
-    statement = draft.flows.parents[call]
-    inside = {id(node) for node in ast.walk(call)}
-    ids = {site.id for site in draft.sites if id(site.node) in inside or site.call is call}
+def _has_place(call: ast.Call, draft: Draft) -> bool:
+    """True if lines can stand above the statement of a request. They lose comments."""
+    requests = [site.call for site in draft.sites if site.id in _REQUESTS and site.call]
+    statement = draft.edits.statement(call)
+    around = takewhile(lambda node: node is not statement, draft.flows.around(call))
     return (
-        draft.options.unsafe
-        and isinstance(statement, (ast.Assign, ast.Return))
+        isinstance(statement, _STATEMENTS)
         and draft.edits.has_lines(statement)
-        and ids <= _INSIDE
-        and set(arguments) <= {"inputs", "outputs", "batch_size"}
+        and not any(isinstance(node, _DEFERRING) for node in around)
+        and len(requests) <= _MOST
+        and [draft.edits.statement(other) for other in requests].count(statement) == 1
         and "#" not in draft.text(call)
-        and not draft.is_tried(call)
     )
 
 
-def _input(
-    key: ast.expr | None, value: ast.expr, model: ModelProfile, draft: Draft
-) -> _Input | None:
-    known = model.inputs.get(str(draft.constant(key)))
-    rows = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
-    if key is None or known is None or not rows:
-        return None
-    if any(isinstance(row, ast.Starred) for row in rows):
-        return None
-    if known.datatype in ("", "BYTES") or known.scalar:
-        return None
-    texts = [draft.text(row) for row in rows]
-    dims: Sequence[object] = known.dims
-    if min(known.dims, default=1) < 0:
-        if len(rows) > 1 or not isinstance(rows[0], ast.Name):
-            return None
-        dims = [f"*{texts[0]}.shape"]
-    shape = ", ".join(map(str, [len(rows), *dims] if model.batching else dims))
-    array = texts[0] if isinstance(rows[0], _PRIMARY) else f"({texts[0]})"
-    if len(texts) > 1:
-        array = f"np.stack([{', '.join(texts)}])"
-    tensor = f'{draft.text(key)}, [{shape}], "{known.datatype}"'
-    return _Input(tensor, f"{array}.reshape({shape})")
-
-
-def _output(key: ast.expr | None, value: ast.expr, draft: Draft) -> _Output | None:
-    if not isinstance(key, ast.Constant):
-        return None
-    if isinstance(value, ast.Attribute) and value.attr == "RAW":
-        return _Output(draft.text(key), "")
-    pair = value.elts if isinstance(value, ast.Tuple) else []
-    is_classes = len(pair) == 2 and getattr(pair[0], "attr", "") == "CLASS"
-    return _Output(draft.text(key), draft.text(pair[1])) if is_classes else None
-
-
-def _write(
-    call: ast.Call,
-    module: str,
-    model: ModelProfile,
-    tensors: Sequence[_Input],
-    wanted: Sequence[_Output],
-    draft: Draft,
-    carried: Carried,
-) -> None:
-    """Write the lines above the statement of a request, and the results into it."""
-    inputs, outputs, answer = map(draft.called, ("inputs", "outputs", "answer"))
-    infer = f"{draft.text(owner(call))}.infer({carried.name()}, {inputs}, outputs={outputs}"
-    options = "".join(f", {key}={value}" for key, value in carried.options().items())
-    requested = (f"{x.name}, class_count={x.classes}" if x.classes else x.name for x in wanted)
-    lines = [
-        f"{inputs} = " + _bracketed("[]", [f"{module}.InferInput({x.tensor})" for x in tensors]),
-        *(f"{inputs}[{n}].set_data_from_numpy({x.array})" for n, x in enumerate(tensors)),
-        f"{outputs} = "
-        + _bracketed("[]", [f"{module}.InferRequestedOutput({x})" for x in requested]),
-    ]
-    if any("np.stack(" in line for line in lines):
-        draft.imports.add("import numpy as np")
-    if any(output.classes for output in wanted):
+def write(lines: Lines, call: ast.Call, draft: Draft) -> None:
+    """Write the lines of a synchronous request, and its results into its statement."""
+    above = draft.edits.before[draft.edits.statement(call)]
+    above.append(lambda: "\n".join(lines.above()))
+    if lines.reads or isinstance(draft.flows.parents[call], ast.Expr):
+        draft.change(call, lambda old: lines.infer())
+        read_arrays(lines.reads, draft)
+        return
+    answer = draft.called("answer")
+    above.append(lambda: f"{answer} = {lines.infer()}")
+    if draft.has_classes:
         draft.need("class_of")
-    statement = draft.edits.statement(call)
-    reads = _reads(call, draft)
-    if reads and model.batching and not any(output.classes for output in wanted):
-        draft.replace(call, f"{infer}{options})")
-        for read in reads:
-            name = draft.text(read.value), draft.text(index(read))
-            draft.replace(read, "{}.as_numpy({})".format(*name))
-    else:
-        lines.append(f"{answer} = {infer}{options})")
-        results = [_result(output, answer, model.batching, draft) for output in wanted]
-        draft.replace(call, _bracketed("{}", results, " " * statement.col_offset))
-    draft.edits.before[statement] += lines
+    draft.change(call, lambda old: lines.results(answer))
 
 
-def _reads(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
+def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
+    """Read results with ``as_numpy``."""
+
+    def change(read: ast.Subscript) -> None:
+        draft.change(
+            read, lambda old: f"{draft.new(read.value)}.as_numpy({draft.new(index(read))})"
+        )
+
+    for read in reads:
+        change(read)
+
+
+def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
-    target = getattr(draft.flows.parents[call], "targets", [None])[0]
-    if not isinstance(target, ast.Name) or target.id in draft.beside.taken:
-        return []
-    reads = []
-    for node in ast.walk(draft.source.tree):
-        if not isinstance(node, ast.Name) or node.id != target.id or node is target:
-            continue
-        values = [item.definition.node for item in draft.evaluator.scopes.bindings(node)]
-        read = draft.flows.parents[node]
-        if call not in values:
-            continue
-        outer = draft.flows.parents[read]
-        if not isinstance(read, ast.Subscript) or not isinstance(index(read), ast.Constant):
-            return []
-        if len(values) > 1 or not _takes_array(outer, read):
-            return []
-        reads.append(read)
-    return reads
+    parent = draft.flows.parents[call]
+    target = getattr(parent, "targets", [None])[0]
+    names: list[ast.AST] = [call] if isinstance(parent, ast.Subscript) else []
+    if isinstance(target, ast.Name) and target.id not in draft.beside.taken:
+        for node in ast.walk(draft.source.tree):
+            if isinstance(node, ast.Name) and node.id == target.id and node is not target:
+                bindings = draft.evaluator.scopes.bindings(node)
+                values = [item.definition.node for item in bindings]
+                others = [value for value in values if value is not call]
+                if call not in values or not isinstance(node.ctx, ast.Load):
+                    continue
+                if any(getattr(value, "value", ...) is not None for value in others):
+                    return []  # None is what a program has before the results
+                names.append(node)
+    reads = [draft.flows.parents[name] for name in names]
+    known = [read for read in reads if isinstance(read, ast.Subscript) and _is_read(read, draft)]
+    return known if len(known) == len(reads) else []
 
 
-def _takes_array(outer: ast.AST, rows: ast.AST) -> bool:
-    """True if an array does in an expression what a list of its rows does."""
+def _is_read(read: ast.Subscript, draft: Draft) -> bool:
+    """True if an array does for a read of a list of rows."""
+    if not isinstance(index(read), (ast.Constant, ast.Name)):
+        return False
+    outer = draft.flows.parents[read]
     if isinstance(outer, ast.Subscript):
-        return outer.value is rows and isinstance(outer.ctx, ast.Load)
+        return outer.value is read and isinstance(outer.ctx, ast.Load)
     if isinstance(outer, (ast.For, ast.comprehension)):
-        return outer.iter is rows
+        return outer.iter is read
     return isinstance(outer, ast.Call) and last_name(outer.func) in _READING
 
 
-def _result(output: _Output, answer: str, batching: bool, draft: Draft) -> str:
-    """Return an output with its rows, as an entry of a dict."""
-    array = f"{answer}.as_numpy({output.name})"
-    if output.classes:
-        rows, class_of = array if batching else f"[{array}]", draft.called("class_of")
-        return f"{output.name}: [[{class_of}(text) for text in row.flat] for row in {rows}]"
-    return f"{output.name}: " + (f"list({array})" if batching else f"[{array}]")
+def _items(node: ast.expr) -> list[_Item]:
+    """Return the keys and values of a dict; nothing if one is hidden."""
+    items = list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
+    known = [(key, value) for key, value in items if key]
+    return known if len(known) == len(items) else []
+
+
+def _is_output(name: ast.expr, value: ast.expr, draft: Draft) -> bool:
+    """True if an output may be repeated, and its format is known."""
+    is_known = not draft.has_classes or getattr(value, "attr", "") == "RAW"
+    return isinstance(name, (ast.Constant, ast.Name)) and (is_known or isinstance(value, ast.Tuple))
+
+
+def _classes(output: _Item) -> ast.expr | None:
+    """Return how many classes an output has; None for an array."""
+    pair = output[1].elts if isinstance(output[1], ast.Tuple) else []
+    return pair[1] if len(pair) == 2 else None
+
+
+def _batch(rows: ast.expr) -> tuple[str, ast.expr | None]:
+    """Return how many rows a batch has, and the first one, or what has them; None if unknown."""
+    if isinstance(rows, (ast.Name, ast.Attribute)):
+        return "", rows
+    if isinstance(rows, ast.BinOp) and isinstance(rows.op, ast.Mult):
+        count, first = _batch(rows.left)
+        return "", first if count == "1" else None
+    elements = rows.elts if isinstance(rows, (ast.List, ast.Tuple)) else []
+    if not elements or any(isinstance(row, ast.Starred) for row in elements):
+        return "", None
+    return str(len(elements)), elements[0]
+
+
+def _is_text(row: ast.expr, draft: Draft) -> bool:
+    """True if an array of objects is made where it can be seen."""
+    bindings = draft.evaluator.scopes.bindings(row) if isinstance(row, ast.Name) else []
+    value = bindings[0].definition.node if len(bindings) == 1 else row
+    if not isinstance(value, ast.Call):
+        return False
+    types = [keyword.value for keyword in value.keywords if keyword.arg == "dtype"]
+    types += value.args[:1] if last_name(value.func) == "astype" else []
+    return any(last_name(item) in ("object", "object_", "bytes_") for item in types)
 
 
 def _bracketed(brackets: str, items: Sequence[str], indent: str = "") -> str:

@@ -34,12 +34,10 @@ _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_server_status()`` → ``get_model_config(name)`` if that is enough, or a helper."""
+    configs = _configs(call, draft)
+    if configs:
+        return _of_client(call, configs, draft)
     models = draft.flows.parents[call]
-    entry = draft.flows.parents[models]
-    if getattr(models, "attr", "") == "model_status" and isinstance(entry, ast.Subscript):
-        config = draft.flows.parents[entry]
-        if getattr(config, "attr", "") == "config":
-            return _of_chain(call, config, index(entry), draft)
     lacks = draft.attributes & _LACKS
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
@@ -70,18 +68,44 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     return Plan(carry_out, what, _PARTS if is_whole else "")
 
 
-def _of_chain(call: ast.Call, config: ast.AST, key: ast.AST, draft: Draft) -> Plan:
+def _configs(call: ast.Call, draft: Draft) -> list[ast.Attribute]:
+    """Return all reads ``status.model_status[name].config``; nothing if there are other reads."""
+    parents, configs = draft.flows.parents, []
+    reads = draft.around_result(call)
+    for models in reads:
+        entry = parents[models]
+        config = parents[entry]
+        is_entry = getattr(models, "attr", "") == "model_status" and isinstance(
+            entry, ast.Subscript
+        )
+        if is_entry and isinstance(config, ast.Attribute) and config.attr == "config":
+            configs.append(config)
+    is_direct = isinstance(parents[call], ast.Attribute)
+    is_known = len(configs) == len(reads) and (is_direct or not draft.is_tried(call))
+    return configs if is_known else []
+
+
+def _of_client(call: ast.Call, configs: list[ast.Attribute], draft: Draft) -> Plan:
+    """Return the plan that has the client in place of the status, and asks for each config."""
+
+    def change(config: ast.Attribute, is_plain: bool) -> None:
+        entry = config.value
+        assert isinstance(entry, ast.Subscript) and isinstance(entry.value, ast.Attribute)
+        status, key = entry.value.value, index(entry)
+
+        def text(old: str) -> str:
+            if is_plain:
+                return f"{draft.new(status)}.get_model_config({draft.new(key)}).config"
+            return f"{draft.called('model_config')}({draft.new(status)}, {draft.new(key)})"
+
+        draft.change(config, text)
+
     def carry_out() -> None:
         is_plain = _is_plain(draft)
         draft.need(*([] if is_plain else ["model_config"]))
-
-        def change(old: str) -> str:
-            client, name = draft.new(owner(call)), draft.new(key)
-            if is_plain:
-                return f"{client}.get_model_config({name}).config"
-            return f"{draft.called('model_config')}({client}, {name})"
-
-        draft.change(config, change)
+        draft.change(call, lambda old: draft.new(owner(call)))
+        for config in configs:
+            change(config, is_plain)
 
     return Plan(carry_out, "get_model_config(model_name)")
 
