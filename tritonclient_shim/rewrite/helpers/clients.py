@@ -97,14 +97,3 @@ def request_stat(client):
 def message_of(error):
     """Return what an error says; over HTTP that of a connection is an OSError."""
     return str(error.message() if isinstance(error, InferenceServerException) else error)
-
-
-def server_id_of(error):
-    """Return the name of the server that raised an error, '' if none has answered."""
-    status = error.status() if isinstance(error, InferenceServerException) else None
-    return "" if status in (None, "StatusCode.UNAVAILABLE") else "triton"
-
-
-def request_id_of(error):
-    """Return 0: a server does not number its requests any more."""
-    return 0

@@ -56,6 +56,7 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
+    **dict.fromkeys(("TS016", "TS017"), "drop it: errors of tritonclient have no such id"),
     "TS046": "drop it: a server numbers no requests any more",
     "TS056": "keep the futures in a list, and call concurrent.futures.wait",
 }
@@ -78,16 +79,7 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": loose.exception,
-    "TS016": loose.server_id,
-    "TS017": loose.request_id,
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.strings),
     "TS201": loose.numpy_name,
     "TS203": loose.future_name,
 }
-_IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
-_ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
-#: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
-REWRITTEN = frozenset(
-    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
-    + (*_IMPORTS, *_ARGUMENTS, *stub.CALLS)
-)

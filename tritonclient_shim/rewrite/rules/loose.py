@@ -1,12 +1,12 @@
-"""TS015 to TS017, TS201 to TS203: uses without an object.
+"""TS015, TS201 to TS203: uses without an object.
 
-v1's exception in handlers and ``raise``, its methods, and what NumPy and Python removed.
+v1's exception in handlers and ``raise``, its ``message()``, and what NumPy and Python removed.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Callable, Sequence
+from typing import Sequence
 
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -61,33 +61,14 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if getattr(node, "attr", "") != "message":
         raise Refused("errors do not tell it any more")
+    helper = "message_of"
 
     def carry_out() -> None:
         if call is not None and "http" in draft.modules:
-            _by_function(call, "message_of", draft)
+            draft.need(helper)
+            draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
 
     return Plan(carry_out, "the same, or message_of(error)")
-
-
-def id_of(helper: str, unsafe: str) -> Callable[[ast.AST, Draft], Plan]:
-    """Return the rule for ``server_id()`` or ``request_id()``: a helper that is called instead."""
-
-    def rule(call: ast.AST, draft: Draft) -> Plan:
-        if draft.errors_stay or not isinstance(call, ast.Call):
-            raise Refused(unsafe)
-        return Plan(lambda: _by_function(call, helper, draft), f"{helper}(error)", unsafe)
-
-    return rule
-
-
-server_id = id_of("server_id_of", "errors do not name the server; Triton is called triton")
-request_id = id_of("request_id_of", "a server does not number requests")
-
-
-def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
-    """Replace a call of an error's method by a helper, called with the error."""
-    draft.need(helper)
-    draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
