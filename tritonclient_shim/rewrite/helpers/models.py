@@ -1,7 +1,4 @@
-"""Objects that know their model, where a call of a function would not, and numbered requests."""
-
-import itertools
-from concurrent.futures import ThreadPoolExecutor
+"""Objects that know their model, where a call of a function would not."""
 
 from tritonclient_shim.rewrite.helpers.requests import infer, infer_classes
 
@@ -43,15 +40,3 @@ class ClassModel(InferModel):
     """A model whose outputs can be classes."""
 
     infer = staticmethod(infer_classes)
-
-
-class NumberedPool(ThreadPoolExecutor):
-    """A pool whose futures have numbers, in the order of the calls."""
-
-    numbers = itertools.count(1)
-
-    def submit(self, *arguments, **options):
-        """Call a function in a thread."""
-        future = super().submit(*arguments, **options)
-        vars(future)["number"] = next(self.numbers)
-        return future

@@ -178,7 +178,7 @@ def start(id: str) -> Rule:
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
             raise Refused("put the context into a variable")
-        if draft.shows(_is_request):
+        if draft.shows(_is_request) or _are_sorted(draft):
             raise Refused("do without the numbers of requests: futures have none")
         return Plan(
             lambda: _submit(names, arguments, call, draft, carried),
@@ -249,44 +249,26 @@ def _submit(
 
 
 def _make_pool(draft: Draft) -> None:
-    """Make a pool of threads in the file. Its futures have numbers if the program sorts them.
-
-    Requests of sequences stay in their order: they have one thread.
-    """
-    sorting = _sorting(draft)
+    """Make a pool of threads in the file: one for sequences, whose requests keep their order."""
     threads = 1 if any(site.id in _SEQUENCES for site in draft.sites) else 8
-    name = draft.called("NumberedPool") if sorting else "ThreadPoolExecutor"
-    line = f"\n{draft.called('pool')} = {name}({threads})"
-    if line in draft.imports:
-        return
-    draft.imports.add(line)
-    if sorting:
-        draft.need("NumberedPool")
-    else:
-        draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
-    for call in sorting:
-        draft.change(call, lambda old: f"{old[:-1]}, key=lambda request: request.number)")
+    draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
+    draft.imports.add(f"\n{draft.called('pool')} = ThreadPoolExecutor({threads})")
 
 
-def _sorting(draft: Draft) -> list[ast.Call]:
-    """Return the calls that sort requests, or what has them as keys."""
+def _are_sorted(draft: Draft) -> bool:
+    """True if the program sorts requests, or a dict that has them as keys."""
     keyed = {
         draft.text(node.value)
         for node in ast.walk(draft.source.tree)
         if isinstance(node, ast.Subscript)
         and any(map(_is_request, draft.evaluator.of(index(node))))
     }
-    calls = [
-        call
-        for call in draft.evaluator.scopes.calls
-        if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords
-    ]
-    return [
-        call
-        for call in calls
-        if draft.text(call.args[0]) in keyed
+    return any(
+        draft.text(call.args[0]) in keyed
         or any(map(_is_request, element(draft.evaluator.of(call.args[0]))))
-    ]
+        for call in draft.evaluator.scopes.calls
+        if last_name(call.func) == "sorted" and call.args
+    )
 
 
 def _callback(callback: ast.expr, context: str, draft: Draft) -> Change:
