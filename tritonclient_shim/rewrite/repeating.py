@@ -43,13 +43,8 @@ def _same_name(node: ast.Name, use: ast.Call, between: set[ast.AST] | None, draf
             or any(block in between for block, _ in item.place.path)
             for item in bindings
         )
-    if len(bindings) > 1:
-        values, values_at_use = (
-            set(filter(_counts, reaching(bindings, at))) for at in (at_node, at_use)
-        )
-        if values != values_at_use:
-            return False
-    return not any(map(_is_of_a_loop, bindings))
+    values = list(filter(_counts, bindings))
+    return len(values) < 2 and not any(map(_is_of_a_loop, values))
 
 
 def _between(node: ast.expr, use: ast.Call, draft: Draft) -> set[ast.AST] | None:
