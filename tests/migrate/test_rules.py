@@ -195,6 +195,16 @@ def test_method_that_is_called_on_its_class() -> None:
     assert "3:TS026" in todo(migration)
 
 
+def test_status_that_outlives_its_client() -> None:
+    """A status is read at once if its client is closed before its configurations are read."""
+    source = (
+        'with ServerStatusContext("u", ProtocolType.GRPC, "m") as c:\n'
+        "    s = c.get_server_status()\n"
+        'print(s.model_status["m"].config)\n'
+    )
+    assert 's = server_status(c, "m")\n' in body(source)
+
+
 _CONTROL = 'c = SharedMemoryControlContext("u", ProtocolType.GRPC)\n'
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate.scopes import index
+from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.flows import CLOSING
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
 from tritonclient_shim.rewrite.rules.models import Carried
@@ -33,104 +34,107 @@ _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_server_status()`` → ``get_model_config(name)`` if that is enough, or a helper."""
-    configs = _configs(call, draft)
-    if configs:
-        return _of_client(call, configs, draft)
-    models = draft.flows.parents[call]
+    """``get_server_status()`` → the client, if configurations are enough, or a helper."""
+    reads = _config_reads(call, draft)
+    if reads is not None:
+        return Plan(lambda: _ask_for_configs(call, reads, draft), "get_model_config(model_name)")
     lacks = draft.attributes & _LACKS
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
-    group = draft.flows.group(STATUS, call)
     name = _model_name(call, draft)
     model = draft.text(name) if name is not None and same_at(name, call, draft) else ""
-    is_whole = not model or group and group.escapes or not _reads_only_configs(draft)
-    helper = "server_status" if is_whole else "config_status"
-
-    def carry_out() -> None:
-        in_place = not is_whole and _is_plain(draft)
-        draft.need(*([] if in_place else [helper]))
-        if in_place and not isinstance(models, ast.Expr):
-            draft.imports.add("from types import SimpleNamespace")
-
-        def change(old: str) -> str:
-            client = draft.new(owner(call))
-            if in_place:
-                answer = f"{client}.get_model_config({model})"
-                if isinstance(models, ast.Expr):  # the program only asks if the model is there
-                    return answer
-                return f"SimpleNamespace(model_status={{{model}: {answer}}})"
-            return f"{draft.called(helper)}({client}{model and ', '}{model})"
-
-        draft.change(call, change)
-
-    what = f"{helper}(client)" if is_whole else "get_model_config(model_name)"
-    return Plan(carry_out, what, _PARTS if is_whole else "")
+    if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
+        return Plan(lambda: _call(call, "get_model_config", model, draft), "get_model_config(name)")
+    return Plan(lambda: _call(call, "", model, draft), "server_status(client)", _PARTS)
 
 
-def _configs(call: ast.Call, draft: Draft) -> list[ast.Attribute]:
-    """Return all reads ``status.model_status[name].config``; nothing if there are other reads."""
-    parents, configs = draft.flows.parents, []
-    reads = draft.around_result(call)
-    for models in reads:
-        entry = parents[models]
-        config = parents[entry]
-        is_entry = getattr(models, "attr", "") == "model_status" and isinstance(
-            entry, ast.Subscript
-        )
-        if is_entry and isinstance(config, ast.Attribute) and config.attr == "config":
-            configs.append(config)
-    is_direct = isinstance(parents[call], ast.Attribute)
-    is_known = len(configs) == len(reads) and (is_direct or not draft.is_tried(call))
-    return configs if is_known else []
+def _call(call: ast.Call, method: str, model: str, draft: Draft) -> None:
+    """Call a method of the client with a model, or the helper for the status."""
+    draft.need(*([] if method else ["server_status"]))
+
+    def change(old: str) -> str:
+        client = draft.new(owner(call))
+        if method:
+            return f"{client}.{method}({model})"
+        return f"{draft.called('server_status')}({client}{model and ', '}{model})"
+
+    draft.change(call, change)
 
 
-def _of_client(call: ast.Call, configs: list[ast.Attribute], draft: Draft) -> Plan:
-    """Return the plan that has the client in place of the status, and asks for each config."""
+def _config_reads(call: ast.Call, draft: Draft) -> list[ast.AST] | None:
+    """Return all reads of configurations, and tests for models; None if there are other reads."""
+    group, parents = draft.flows.group(STATUS, call), draft.flows.parents
+    if group is None or group.escapes or group.calls or _is_closed(call, draft):
+        return None
+    reads: list[ast.AST] = []
+    for models in group.taken:
+        outer = parents[models]
+        configs = draft.around_result(outer) if isinstance(outer, ast.Subscript) else []
+        is_test = isinstance(outer, ast.Compare) and isinstance(outer.ops[-1], (ast.In, ast.NotIn))
+        is_read = bool(configs) and all(getattr(x, "attr", "") == "config" for x in configs)
+        if models.attr != "model_status" or not (is_test or is_read):
+            return None
+        reads += [outer, *configs]
+    # errors come with the reads now: the program has to catch them where it did
+    tries = {node for node in draft.flows.around(call) if isinstance(node, ast.Try)}
+    is_caught = all(tries.issubset(draft.flows.around(read)) for read in reads)
+    return reads if reads and is_caught else None
 
-    def change(config: ast.Attribute, is_plain: bool) -> None:
-        entry = config.value
-        assert isinstance(entry, ast.Subscript) and isinstance(entry.value, ast.Attribute)
-        status, key = entry.value.value, index(entry)
 
-        def text(old: str) -> str:
-            if is_plain:
-                return f"{draft.new(status)}.get_model_config({draft.new(key)}).config"
-            return f"{draft.called('model_config')}({draft.new(status)}, {draft.new(key)})"
+def _is_closed(call: ast.Call, draft: Draft) -> bool:
+    """True if the program closes the client of a status that is in a variable."""
+    groups, parents = draft.flows.of(owner(call)), draft.flows.parents
+    in_with = (isinstance(parents[x], ast.withitem) for item in groups for x in item.creations)
+    closed = (last_name(use.func) in CLOSING for item in groups for use in item.calls)
+    return not isinstance(parents[call], ast.Attribute) and (any(in_with) or any(closed))
 
-        draft.change(config, text)
 
-    def carry_out() -> None:
-        is_plain = _is_plain(draft)
-        draft.need(*([] if is_plain else ["model_config"]))
-        draft.change(call, lambda old: draft.new(owner(call)))
-        for config in configs:
-            change(config, is_plain)
+def _ask_for_configs(call: ast.Call, reads: list[ast.AST], draft: Draft) -> None:
+    """Put the client in the place of the status, and ask it for each configuration."""
+    draft.change(call, lambda old: draft.new(owner(call)))
+    for read in reads:
+        if isinstance(read, ast.Attribute):  # entry.config
+            _change_config(read, draft)
+        elif isinstance(read, ast.Compare):
+            _change_test(read, draft)
+        elif isinstance(read, ast.Subscript):
+            _change_entry(read, draft)
 
-    return Plan(carry_out, "get_model_config(model_name)")
+
+def _change_config(config: ast.Attribute, draft: Draft) -> None:
+    draft.change(config, lambda old: draft.new(config.value))
+
+
+def _change_test(test: ast.Compare, draft: Draft) -> None:
+    """``name in status.model_status`` → ``client.is_model_ready(name)``."""
+    models = test.comparators[-1]
+    assert isinstance(models, ast.Attribute)
+    opposite = "not " if isinstance(test.ops[0], ast.NotIn) else ""
+
+    def change(old: str) -> str:
+        return f"{opposite}{draft.new(models.value)}.is_model_ready({draft.new(test.left)})"
+
+    draft.change(test, change)
+
+
+def _change_entry(entry: ast.Subscript, draft: Draft) -> None:
+    """``status.model_status[name]`` → the configuration of a model."""
+    models, is_plain = entry.value, _is_plain(draft)
+    assert isinstance(models, ast.Attribute)
+    draft.need(*([] if is_plain else ["model_config"]))
+
+    def change(old: str) -> str:
+        client, name = draft.new(models.value), draft.new(index(entry))
+        if is_plain:
+            return f"{client}.get_model_config({name}).config"
+        return f"{draft.called('model_config')}({client}, {name})"
+
+    draft.change(entry, change)
 
 
 def _is_plain(draft: Draft) -> bool:
     """True if gRPC's configurations are enough. Their platform is '' for models with a backend."""
     return draft.modules == {"grpc"} and "platform" not in draft.attributes
-
-
-def _reads_only_configs(draft: Draft) -> bool:
-    """True if a file reads no part of a status but configurations."""
-    attributes = [node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Attribute)]
-    models = [node for node in attributes if node.attr == "model_status"]
-    parents = [draft.flows.parents[node] for node in models]
-    parts = [
-        node
-        for parent in parents
-        if isinstance(parent, ast.Subscript)
-        for node in draft.around_result(parent)
-    ]
-    return (
-        draft.attributes.isdisjoint(OTHERS)
-        and all(isinstance(parent, (ast.Subscript, ast.Compare)) for parent in parents)
-        and all(getattr(node, "attr", "") == "config" for node in parts)
-    )
 
 
 def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
