@@ -87,24 +87,21 @@ class Lines:
     def above(self) -> list[str]:
         """Return the lines above the statement of a request."""
         draft, module, name = self._draft, self._module, self._draft.called("inputs")
-        keys, tensors = [draft.new(key) for key, _ in self._tensors], self._shaped()
-        if len(keys) > 1 and len({tensor for tensor, _ in tensors}) == 1:
-            made = f"[{module}.InferInput(name, {tensors[0][0]}) for name in ({', '.join(keys)})]"
+        keys = [draft.new(key) for key, _ in self._tensors]
+        kinds, arrays = zip(*(self._tensor(*item) for item in self._tensors))
+        if len(keys) > 1 and len(set(kinds)) == 1:
+            made = f"[{module}.InferInput(name, {kinds[0]}) for name in ({', '.join(keys)})]"
         else:
-            made = _bracketed(
-                "[]", [f"{module}.InferInput({x}, {y})" for x, (y, _) in zip(keys, tensors)]
-            )
+            tensors = [f"{module}.InferInput({key}, {kind})" for key, kind in zip(keys, kinds)]
+            made = _bracketed("[]", tensors)
         lines = [f"{name} = {made}"]
-        lines += [f"{name}[{n}].set_data_from_numpy({x})" for n, (_, x) in enumerate(tensors)]
+        lines += [f"{name}[{n}].set_data_from_numpy({x})" for n, x in enumerate(arrays)]
         if len(self._wanted) != 1:
             lines.append(f"{draft.called('outputs')} = {self._requested()}")
         return lines
 
-    def _shaped(self) -> list[tuple[str, str]]:
-        """Return for each input its shape and datatype, and its array."""
-        return [self._tensor(*item) for item in self._tensors]
-
     def _tensor(self, key: ast.expr, rows: ast.expr) -> tuple[str, str]:
+        """Return an input's shape and datatype, and its array."""
         draft, known = self._draft, self._model.inputs[str(self._draft.constant(key))]
         (count, first), is_list = _batch(rows), isinstance(rows, (ast.Name, ast.Attribute))
         assert first is not None
@@ -123,9 +120,7 @@ class Lines:
     def _requested(self) -> str:
         """Return a list of the outputs."""
         requested = f"{self._module}.InferRequestedOutput"
-        if not any(map(_classes, self._wanted)):
-            if len(self._wanted) == 1:
-                return f"[{requested}({self._names()})]"
+        if len(self._wanted) != 1 and not any(map(_classes, self._wanted)):
             return f"[{requested}(name) for name in {self._names()}]"
         outputs = []
         for key, value in self._wanted:
@@ -135,10 +130,8 @@ class Lines:
         return _bracketed("[]", outputs)
 
     def _names(self) -> str:
-        """Return the names of the outputs: one, several in brackets, or what has them."""
+        """Return the names of several outputs, or what has them."""
         names = [self._draft.new(key) for key, _ in self._wanted]
-        if len(names) == 1:
-            return names[0]
         return f"({', '.join(names)})" if names else self._draft.new(self._outputs)
 
     def infer(self) -> str:
@@ -168,11 +161,11 @@ class Lines:
 
     def _rows(self, array: str, classes: ast.expr | None) -> str:
         """Return an output as a list of its rows."""
-        if not classes:
-            return f"list({array})" if self._model.batching else f"[{array}]"
         rows = array if self._model.batching else f"[{array}]"
-        class_of = self._draft.called("class_of")
-        return f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
+        if classes:
+            class_of = self._draft.called("class_of")
+            return f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
+        return f"list({rows})" if self._model.batching else rows
 
 
 def lines_of(
