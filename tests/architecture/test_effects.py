@@ -159,6 +159,7 @@ EFFECTS = (
             SHIM + "session/in_flight.py",
             SHIM + "stub/calls.py",  # any exception is the outcome of a future
             SHIM + "stub/__init__.py",  # any exception of a user's iterator ends the stream
+            SHIM + "cli/doctor.py",  # any exception of an import is a finding
             SHIM + "cli/migrate.py",  # reports a file if a rule fails, and continues
             # a client waits for v1's reply after any exception
             SHIM + "gateway/http/service.py",

@@ -8,7 +8,7 @@ from typing import Callable, Iterator, TypeVar
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli import count
-from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
@@ -18,7 +18,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     TransportError,
 )
-from tritonclient_shim.core.model import HTTP, PROTOCOLS, ModelProfile
+from tritonclient_shim.core.model import HTTP, PROTOCOLS
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.constructors import parse_url
@@ -92,21 +92,17 @@ def reason_of(error: Exception) -> str:
 
 
 def _answering(probe: _Probe) -> Iterator[Finding]:
-    """Yield findings about a server that answers, its models, and how many have no remark."""
+    """Yield findings about a server that answers, and about its models."""
     try:
         ready = probe.ask(lambda backend: backend.ready())
         yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
-        findings = [*_models(probe)]
-        yield from filter(None, findings)
-        covered = findings.count(None)
-        if covered:
-            yield Finding(OK, f"{count(covered, 'model')} without remarks: covered")
+        yield from _models(probe)
     except BackendError as error:
         yield Finding(WRONG, f"{probe.worded(error)}, after it had answered other questions")
 
 
-def _models(probe: _Probe) -> Iterator[Finding | None]:
-    """Yield a finding for each model, None for one without remarks."""
+def _models(probe: _Probe) -> Iterator[Finding]:
+    """Yield each remark on a model, then how many models have none."""
     try:
         rows = probe.ask(lambda backend: backend.repository_index())
     except BackendError as error:
@@ -114,49 +110,40 @@ def _models(probe: _Probe) -> Iterator[Finding | None]:
             raise
         yield Finding(NOTE, "it has no list of its models over this protocol")
         return
-    for name in sorted({row.name for row in rows}):
-        if any(row.name == name and row.state == "READY" for row in rows):
-            yield _model(probe, name)
-        else:
-            reasons = sorted({row.reason for row in rows if row.name == name and row.reason})
-            why = f": {'; '.join(reasons)}" if reasons else ""
-            yield Finding(NOTE, f"model {name!r} is not loaded{why}")
+    ready = sorted({row.name for row in rows if row.state == "READY"})
+    reasons = {row.name: row.reason for row in rows if row.name not in ready}
+    for name, reason in sorted(reasons.items()):
+        text = f"model {name!r} is not loaded"
+        yield Finding(NOTE, f"{text}: {reason}" if reason else text)
+    remarks = {name: [*_remarks(probe, name)] for name in ready}
+    for findings in remarks.values():
+        yield from findings
+    covered = sum(not findings for findings in remarks.values())
+    if covered:
+        yield Finding(OK, f"{count(covered, 'model')} without remarks: covered")
 
 
-def _model(probe: _Probe, name: str) -> Finding | None:
-    """Return what the old API cannot do with a model; None without remarks."""
+def _remarks(probe: _Probe, name: str) -> Iterator[Finding]:
+    """Yield what the old API cannot do with a model."""
     declared = settings.current().declared(name)
     try:
         profile = probe.ask(KnownModel(name, declared=declared).read)
     except TransportError:
         raise  # each further model would take as long
     except BackendError as error:
-        return Finding(WRONG, f"model {name!r} has no readable configuration: {error}")
-    remarks = [*_remarks(profile)]
-    if not remarks:
-        return None
-    level = max((remark.level for remark in remarks), key=(OK, NOTE, WRONG).index)
-    return Finding(level, f"model {name!r}: {'; '.join(remark.text for remark in remarks)}")
-
-
-def _remarks(profile: ModelProfile) -> Iterator[Finding]:
-    """Yield what the owner of a program should know about this model."""
-    if profile.open_inputs:
-        yield Finding(
-            OK,
-            "its server tells no inputs: contexts take any, raw stubs and the gateway need them in "
-            "the setting models",
-        )
-    elif not profile.server.configurations:
-        yield Finding(OK, "described by its metadata; the setting models says what they leave out")
+        yield Finding(WRONG, f"model {name!r} has no readable configuration: {error}")
+        return
     if profile.decoupled:
         yield Finding(
             WRONG,
-            "decoupled: v1 had one answer per request; use tritonclient.grpc's "
-            "async_stream_infer, for example on unwrap(context)",
+            f"model {name!r} is decoupled, and v1 had one answer per request; use "
+            "tritonclient.grpc's async_stream_infer, for example on unwrap(context)",
         )
     for spec in (*profile.inputs.values(), *profile.outputs.values()):
         if dtypes.v1_name(spec.datatype) in ("TYPE_INVALID", *dtypes.NEWER):
             kind = spec.datatype or "a datatype newer than this package"
-            text = f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
-            yield Finding(NOTE, text)
+            yield Finding(
+                NOTE,
+                f"model {name!r}: tensor {spec.name!r} is {kind}, which v1 did not have; use "
+                "unwrap(context)",
+            )

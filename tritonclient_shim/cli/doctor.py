@@ -11,38 +11,44 @@ import argparse
 import os
 import platform
 import re
-import subprocess
-import sys
-from importlib import metadata
+from importlib import import_module, metadata
+from itertools import islice
 from typing import Iterator, NamedTuple
 
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import show
-from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
+
+OK, NOTE, WRONG = "ok", "note", "WRONG"
+
+
+class Finding(NamedTuple):
+    """One result of a check: ``level`` is OK, NOTE or WRONG."""
+
+    level: str
+    text: str
 
 
 class _Requirement(NamedTuple):
     """A distribution that tritonclient-shim needs (README.md, "Supported versions")."""
 
+    name: str
     least: str  # the oldest version that works
     modules: tuple[str, ...]  # what tritonclient-shim imports of it
     extras: str = ""
-    untested: str = ""  # the first version that is not tested
 
 
 _CLIENTS = ("tritonclient.grpc", "tritonclient.http")
 #: Dependencies come before what needs them: the first import that fails makes later ones fail.
-REQUIRED = {
-    "Python": _Requirement("", (), untested="<3.15"),
-    "packaging": _Requirement("", ("packaging.version",)),
-    "deprecation": _Requirement(">=2", ("deprecation",)),
-    "future": _Requirement("", ("future.utils",)),
-    "numpy": _Requirement(">=1.20", ("numpy",)),
-    "protobuf": _Requirement(">=3.20.2", ("google.protobuf.message",)),
-    "grpcio": _Requirement(">=1.41", ("grpc",)),
-    "tritonclient": _Requirement(">=2.40", _CLIENTS, "[grpc,http]", "<2.74"),
-}
+REQUIRED = (
+    _Requirement("packaging", "", ("packaging.version",)),
+    _Requirement("deprecation", ">=2", ("deprecation",)),
+    _Requirement("future", "", ("future.utils",)),
+    _Requirement("numpy", ">=1.20", ("numpy",)),
+    _Requirement("protobuf", ">=3.20.2", ("google.protobuf.message",)),
+    _Requirement("grpcio", ">=1.41", ("grpc",)),
+    _Requirement("tritonclient", ">=2.40", _CLIENTS, "[grpc,http]"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,41 +128,37 @@ def settings_given() -> Iterator[Finding]:
 
 
 def versions() -> Iterator[Finding]:
-    """Yield for each distribution whether it is supported, and the first that cannot be imported.
+    """Yield for each distribution whether it is there, and the first that cannot be imported.
 
     Imports are tried if all versions are right.
     """
-    findings = {name: _judged(name, _version(name)) for name in REQUIRED}
-    if not any(map(_is_wrong, findings.values())):
-        for name, row in REQUIRED.items():
-            error = import_error(row.modules) if row.modules else ""
-            if error:
-                findings[name] = _unusable(name, error)
-                break
-    yield from findings.values()
+    yield Finding(OK, f"Python {platform.python_version()}")
+    findings = [_judged(row) for row in REQUIRED]
+    yield from findings
+    if not any(map(_is_wrong, findings)):
+        errors = ((row, import_error(row.modules)) for row in REQUIRED)
+        yield from islice((_unusable(row, error) for row, error in errors if error), 1)
 
 
-def _judged(name: str, version: str) -> Finding:
+def _judged(row: _Requirement) -> Finding:
     """Return whether a version is supported, and otherwise the command that installs another."""
-    least, _, extras, untested = REQUIRED[name]
-    if version and _release(version) >= _release(least):
-        if untested and _release(version) >= _release(untested):
-            return Finding(NOTE, f"{name} {version} is newer than what is tested ({untested})")
+    name, version = row.name, _version(row.name)
+    if version and _release(version) >= _release(row.least):
         return Finding(OK, f"{name} {version}")
-    text = (
-        f"{name} {version} is too old: {least} is needed" if version else f"{name} is not installed"
-    )
-    return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", f"{name}{extras}{least}")))
+    old = f"{name} {version} is too old: {row.least} is needed"
+    text = old if version else f"{name} is not installed"
+    command = pip("install", f"{name}{row.extras}{row.least}")
+    return Finding(WRONG, as_lines(f"{text}. Install it", command))
 
 
-def _unusable(name: str, error: str) -> Finding:
+def _unusable(row: _Requirement, error: str) -> Finding:
     """Return the error of a distribution's import, with the commands that reinstall it.
 
     ``pip install`` after ``--force-reinstall`` brings what a distribution needs and lacks.
     """
-    version = _version(name)
+    name, version = row.name, _version(row.name)
     anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
-    rest = pip("install", f"{name}{REQUIRED[name].extras}=={version}")
+    rest = pip("install", f"{name}{row.extras}=={version}")
     text = f"{name} {version} is installed, but importing it fails ({error}). Install it anew"
     return Finding(WRONG, as_lines(text, [*anew, *rest]))
 
@@ -169,8 +171,6 @@ def _release(text: str) -> tuple[int, ...]:
 
 def _version(name: str) -> str:
     """Return the installed version; '' without one, or if its metadata cannot be read."""
-    if name == "Python":
-        return platform.python_version()
     try:
         return str(metadata.version(name) or "")
     except (metadata.PackageNotFoundError, KeyError):
@@ -178,15 +178,10 @@ def _version(name: str) -> str:
 
 
 def import_error(modules: tuple[str, ...]) -> str:
-    """Import modules in a new process → '' if that succeeded, otherwise the error as one line.
-
-    A module may raise anything, and one that was compiled for another machine ends the process.
-    """
-    code = f"import sys; sys.path[:] = {sys.path!r}; import {', '.join(modules)}"
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    process = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, errors="replace"
-    )
-    lines = [line for line in process.stderr.splitlines() if line and not line[0].isspace()]
-    ended = f"it ended the process with status {process.returncode}"
-    return [ended, *lines][-1] if process.returncode else ""
+    """Import modules → '' if that succeeded, otherwise the last line of the error."""
+    try:
+        for name in modules:
+            import_module(name)
+    except Exception as error:  # a module may raise anything
+        return f"{type(error).__name__}: {''.join(str(error).splitlines()[-1:])}"
+    return ""

@@ -56,20 +56,18 @@ def _hint(what: str) -> str:
 
 
 def _find(what: str) -> list[RegistryEntry]:
-    """Return the entry of this id or symbol, or else the entries that fit, in this order.
+    """Return the entry of this id, or else the entries that fit, in this order.
 
     Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``; this is
     a member of one that has no entries of its own, such as a constant of a message.
     """
-    from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
+    from tritonclient_shim.registry import ENTRIES
     from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
     what = what.strip().rstrip("()")
     owner, _, last = what.rpartition(".")
     if what.upper() in ENTRIES:
         return [ENTRIES[what.upper()]]
-    if what in BY_SYMBOL:
-        return [BY_SYMBOL[what]]
     if owner in ("np", "numpy") and last in REMOVED_FROM_NUMPY:
         return [ENTRIES["TS201"]]
     entries = ENTRIES.values()
