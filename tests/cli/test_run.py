@@ -173,33 +173,12 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_python_2_is_reported(tmp_path: Path) -> None:
-    """A script in Python 2 does not run. The error names the line and two remedies."""
-    (tmp_path / "old.py").write_text("import sys\nprint(1)\nprint 'two'\n")
-    done = shim(tmp_path, "run", "old.py")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "run: old.py:3: a print statement, which is Python 2; expected Python 3" in done.stderr
-    assert "2to3 -w old.py" in done.stderr and "gateway" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_an_import_in_python_2_is_reported(tmp_path: Path) -> None:
-    """An imported module in Python 2 is reported with the traceback of the import."""
-    (tmp_path / "helper.py").write_text("print 'no'\n")
-    (tmp_path / "script.py").write_text("print(1)\nimport helper\n")
-    done = shim(tmp_path, "run", "script.py")
-    assert (done.returncode, done.stdout) == (1, "1\n")
-    assert "helper.py:1: a print statement, which is Python 2" in done.stderr
-    assert 'script.py", line 2' in done.stderr
-
-
 @pytest.mark.parametrize("text", ["x = (1,\n", "eval(\"print 'a'\")\n"])
-def test_other_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
-    """A syntax error in Python 3, or in evaluated text, ends as without the runner."""
+def test_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
+    """A syntax error, also in evaluated text, ends as without the runner."""
     (tmp_path / "script.py").write_text(text)
     done = shim(tmp_path, "run", "script.py")
     assert done.returncode == 1
-    assert "Python 2" not in done.stderr
     assert "Traceback" in done.stderr and 'script.py", line 1' in done.stderr
     assert "SyntaxError: " in done.stderr.splitlines()[-1]
 

@@ -62,7 +62,7 @@ def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     path = notebook(tmp_path / "book.ipynb", "print 'old'", "def f(:", "x\nctx.is_live()")
     assert main(["scan", path]) == 3
     output = capsys.readouterr()
-    assert "book.ipynb: cell 2: line 1: a print statement, which is Python 2" in output.err
+    assert "book.ipynb: cell 2: line 1: Missing parentheses in call to 'print'" in output.err
     assert "book.ipynb: cell 3: line 1: " in output.err
     assert "book.ipynb:cell 4:2" in output.out
 

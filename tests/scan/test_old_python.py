@@ -1,22 +1,10 @@
-"""``async`` as a name, as before Python 3.7, and syntax errors of Python 2 sources."""
+"""``async`` as a name, as before Python 3.7."""
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from tritonclient_shim.migrate.old_python import python_2, rewritten
-
-OLD = {
-    "print 'a %d' % 5": "a print statement",
-    "if x: print x": "a print statement",
-    "exec code in space": "an exec statement",
-    "os.chmod(p, 0755)": "an octal number without 0o",
-    "if x:\n\ty()\n        z()": "tabs and spaces mixed in the indentation",
-}
-if (3, 10) <= sys.version_info < (3, 14):  # other versions have another message, or accept it
-    OLD["try: pass\nexcept KeyError, error: pass"] = "'except error, name'"
+from tritonclient_shim.migrate.old_python import rewritten
 
 
 def names_of(source: str) -> dict[str, object]:
@@ -67,19 +55,3 @@ def test_places_do_not_move() -> None:
     assert places == [(2, 6), (2, 18), (3, 7)]
     assert [len(line) for line in text.splitlines()] == [len(line) for line in source.splitlines()]
     compile(text, "x", "exec")
-
-
-@pytest.mark.parametrize(("source", "what"), OLD.items())
-def test_python_2_is_recognised(source: str, what: str) -> None:
-    """Common statements that Python 3 removed are named."""
-    with pytest.raises(SyntaxError) as caught:
-        compile(source + "\n", "script.py", "exec")
-    assert python_2(caught.value) == what
-
-
-@pytest.mark.parametrize("source", ["def f(:\n  pass", "x = (1, 2", "f(a b, '0755')"])
-def test_other_errors_are_not_python_2(source: str) -> None:
-    """A syntax error of Python 3 is not attributed to Python 2."""
-    with pytest.raises(SyntaxError) as caught:
-        compile(source + "\n", "script.py", "exec")
-    assert python_2(caught.value) == ""

@@ -16,12 +16,6 @@ import sys
 
 from tritonclient_shim.cli import Refused, tell
 
-_REMEDY = (
-    "Convert it with 2to3 -w {path} or futurize -w {path} (both need Python 3.12 or older, and "
-    "keep the old API as it is); or leave it with its Python 2 and old client, and have them call "
-    "a tritonclient-shim gateway in front of Triton"
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
@@ -32,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the script → 0, or 2 if it is in Python 2; its exceptions and SystemExit pass."""
+    """Run the script → 0; its exceptions and SystemExit pass."""
     from tritonclient_shim.cli import _runner
     from tritonclient_shim.cli._installation import shadow
 
@@ -49,28 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     if hidden:
         tell("run", hidden)
     _runner.numpy_names()
-    try:
-        run_command(command)
-    except SyntaxError as error:
-        explanation = _python2(error)
-        if not explanation:
-            raise
-        if error.filename == command[0]:
-            raise Refused(explanation) from None
-        tell("run", explanation)  # the traceback shows who imports it
-        raise
+    run_command(command)
     return 0
-
-
-def _python2(error: SyntaxError) -> str:
-    """Return what to do with a file of Python 2; '' for any other error."""
-    from tritonclient_shim.migrate.old_python import python_2
-
-    feature, path = python_2(error), error.filename or ""
-    if not feature or not os.path.isfile(path):
-        return ""
-    remedy = _REMEDY.format(path=path)
-    return f"{path}:{error.lineno}: {feature}, which is Python 2; expected Python 3. {remedy}"
 
 
 def _start_report() -> None:

@@ -1,4 +1,4 @@
-"""Source of Python 2 and 3.6 → what later Pythons compile, or why they cannot.
+"""Source of Python 3.6 → what later Pythons compile.
 
 Scripts of 2019 have ``FLAGS.async`` from argparse's ``--async``; since Python 3.7 that is a
 syntax error.
@@ -13,19 +13,6 @@ import tokenize
 #: and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
 NAME = "\uff41sync"
 _STATEMENTS = frozenset({"def", "for", "with"})
-#: Python's message → the feature of Python 2 behind it.
-_PYTHON_2 = {
-    "Missing parentheses in call to 'print'": "a print statement",
-    "Missing parentheses in call to 'exec'": "an exec statement",
-    "inconsistent use of tabs and spaces": "tabs and spaces mixed in the indentation",
-    "multiple exception types must be parenthesized": "'except error, name'",
-    "leading zeros in decimal integer literals": "an octal number without 0o",
-}
-
-
-def python_2(error: SyntaxError) -> str:
-    """Return the feature of Python 2 behind an error, such as ``a print statement``, or ''."""
-    return next((what for text, what in _PYTHON_2.items() if text in str(error.msg)), "")
 
 
 def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
-from tritonclient_shim.migrate.old_python import python_2, restored, rewritten
+from tritonclient_shim.migrate.old_python import restored, rewritten
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
@@ -119,9 +119,7 @@ def not_too_deep(path: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if not isinstance(error, SyntaxError) or not error.lineno:
         return str(error)
-    old = python_2(error)
-    explained = f"{old}, which is Python 2; expected Python 3: scan a copy made by 2to3 or futurize"
-    return f"line {error.lineno}: {explained if old else error.msg}"
+    return f"line {error.lineno}: {error.msg}; expected Python 3"
 
 
 def _decoded(data: bytes) -> str:
