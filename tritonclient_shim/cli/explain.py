@@ -6,7 +6,6 @@ Exit status: 0 explained, 1 one of the names is unknown.
 from __future__ import annotations
 
 import argparse
-import difflib
 from typing import TYPE_CHECKING
 
 from tritonclient_shim.cli import show, tell
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
 
 #: More entries than these are listed without code.
 _MANY = 5
+_EXPECTED = (
+    "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part of "
+    "one, such as InferContext.run"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     for what in dict.fromkeys(arguments.what):
         entries = _find(what)
         if not entries:
-            tell("explain", f"nothing is called {what!r}; {_hint(what)}")
+            tell("explain", f"nothing is called {what!r}; {_EXPECTED}")
             status = 1
         elif len(entries) > _MANY:
             listed = "".join(f"{entry.id}  {entry.symbol}\n" for entry in entries)
@@ -41,25 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _hint(what: str) -> str:
-    """Return near names, or else what was expected."""
-    from tritonclient_shim.registry import BY_SYMBOL
-
-    names = [symbol.rpartition(".")[2] for symbol in BY_SYMBOL]
-    near = difflib.get_close_matches(what.rpartition(".")[2], names, 3)
-    if near:
-        return f"did you mean {' or '.join(dict.fromkeys(near))}?"
-    return (
-        "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part "
-        "of one, such as InferContext.run"
-    )
-
-
 def _find(what: str) -> list[RegistryEntry]:
     """Return the entry of this id, or else the entries that fit, in this order.
 
-    Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``; this is
-    a member of one that has no entries of its own, such as a constant of a message.
+    Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``.
     """
     from tritonclient_shim.registry import ENTRIES
     from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
@@ -74,8 +62,7 @@ def _find(what: str) -> list[RegistryEntry]:
     ways = (
         lambda entry: _ends(entry.symbol, what),
         lambda entry: what.lower() in entry.symbol.lower(),
-        lambda entry: owner.islower() and entry.counted and _ends(entry.symbol, last),
-        lambda entry: owner and not entry.counted and _ends(entry.symbol, owner),
+        lambda entry: owner.islower() and _ends(entry.symbol, last),
     )
     return next((fit for fit in (list(filter(way, entries)) for way in ways) if fit), [])
 

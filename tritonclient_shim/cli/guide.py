@@ -9,7 +9,6 @@ Exit status: 0 printed, 1 there is no such section.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 from typing import Iterator, NamedTuple
@@ -20,6 +19,9 @@ from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: A word as short as this may be part of many errors.
 _SHORT = 8
+_EXPECTED = (
+    "expected a section that `tritonclient-shim guide --list` names, an id, or the text of an error"
+)
 #: Column of the guide → what its code needs.
 _IMPORTS = {
     "grpc": "  (import tritonclient.grpc as grpcclient)",
@@ -60,22 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         section = _find(arguments.section)
         if section is None:
-            tell("guide", _unknown(arguments.section))
+            tell("guide", f"there is no section {arguments.section!r}; {_EXPECTED}")
             return 1
         text = shown(section.text)
     show(text)
     return 0
-
-
-def _unknown(name: str) -> str:
-    anchor = _anchor(name)
-    near = [name for name in sections() if anchor in name]
-    near = near[:3] or difflib.get_close_matches(anchor, sections(), 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
-    return (
-        f"there is no section {name!r}; expected one of the guide's, an id, or the text of an "
-        f"error: {hint}"
-    )
 
 
 # ------------------------------------------------------------------------- the sections
@@ -114,14 +105,10 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _listed() -> Iterator[str]:
-    """Yield a line for each section: what to give for it, and its heading."""
-    width = max(len(anchor) for anchor, section in sections().items() if not section.errors)
+    """Yield a line for each section: its name, or its error in quotes."""
     for anchor, section in sections().items():
         indent = "  " * (section.level - 1)
-        if section.errors:
-            yield f'{indent}"{section.errors[0]}"\n'
-        else:
-            yield f"{indent}{anchor:<{width - len(indent)}}  {section.heading}\n"
+        yield f'{indent}"{section.errors[0]}"\n' if section.errors else f"{indent}{anchor}\n"
 
 
 def _find(what: str) -> Section | None:
