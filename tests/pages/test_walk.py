@@ -143,7 +143,7 @@ def test_6_migrate(walk: Walk) -> None:
     walk.place.succeed("sh", "-c", f"{command} --write")
     assert walk.type("README.md", "python script.py") == PRINTED
     printed = walk.type("docs/quickstart.md", "tritonclient-shim scan script.py")
-    assert printed.startswith("No use of the legacy API.")
+    assert printed.startswith("No use to report.")
 
 
 def test_7_baseline(walk: Walk) -> None:

@@ -44,7 +44,7 @@ def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPat
     scan.write("a.py", "print 'of Python 2'\nfrom os import *\n")
     done = scan(".")
     assert (done.status, done.err) == (0, "")
-    assert done.out == "No use of the legacy API. 1 file read.\n"
+    assert done.out == "No use to report. 1 file read.\n"
 
 
 def test_removed_names_of_other_programs(scan: Scanner) -> None:

@@ -71,12 +71,12 @@ def test_python_2_is_reported(scan: Scanner) -> None:
 
 
 def test_nothing_found(scan: Scanner) -> None:
-    """Without a use, scan says so. Without a file, it prints only the number 0."""
+    """Without a use, scan says so. Without a file, it prints the number 0."""
     scan.write("a.py", "x = 1\n")
-    assert scan("a.py").out == "No use of the legacy API. 1 file read.\n"
+    assert scan("a.py").out == "No use to report. 1 file read.\n"
     (scan.folder / "empty").mkdir()
     done = scan("empty")
-    assert (done.status, done.out) == (0, "0 files read.\n")
+    assert (done.status, done.out) == (0, "No use to report. 0 files read.\n")
     assert "no file to read; expected .py, .pyw or .ipynb in the folders" in done.err
 
 

@@ -38,26 +38,18 @@ _IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
 
 @dataclass
 class ScanReport:
-    """The uses to report, and the number of hidden ones."""
+    """The uses to report, and what was read."""
 
     rows: list[UsageRow] = field(default_factory=list)
     read: int = 0  # files
     unreadable: list[str] = field(default_factory=list)  # why, for each file
-    ignored: int = 0  # uses that comments hide
-    known: int = 0  # uses that the baseline has
 
     @property
     def sentences(self) -> str:
         """Return in sentences how many uses are in how many files."""
-        hidden = {
-            f"{len(self.unreadable)} could not be read": len(self.unreadable),
-            f"{count(self.ignored, 'use')} ignored by comments": self.ignored,
-            f"{count(self.known, 'use')} known to the baseline": self.known,
-        }
-        parts = [text for text, number in hidden.items() if number]
-        is_whole = self.rows or self.read and not parts  # else "no use" would say too much
-        uses = f"{summary(self.rows)} " if is_whole else ""
-        return f"{uses}{', '.join([count(self.read, 'file') + ' read', *parts])}."
+        uses = summary(self.rows) if self.rows else "No use to report."
+        failed = f", {len(self.unreadable)} could not be read" if self.unreadable else ""
+        return f"{uses} {count(self.read, 'file')} read{failed}."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not report.read and not report.unreadable:
         tell("scan", _NO_FILE)
     if known is not None:
-        rows = _new(report.rows, arguments.baseline, known)
-        report.known, report.rows = len(report.rows) - len(rows), rows
+        report.rows = _new(report.rows, arguments.baseline, known)
     if arguments.write_baseline:
         _write_baseline(arguments.write_baseline, report.rows)
         show(f"The uses are written to {arguments.write_baseline}. {report.sentences}\n")
@@ -111,10 +102,8 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
                 report.unreadable.append(str(error))
                 continue
             wanted = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
-            rows = [row for row in wanted if not _is_ignored(row)]
+            report.rows += [row for row in wanted if not _is_ignored(row)]
             report.read += 1
-            report.rows += rows
-            report.ignored += len(wanted) - len(rows)
     return report
 
 
@@ -148,7 +137,6 @@ def _render(report: ScanReport, format: str) -> str:
     if format == "json":
         document = usage_report.json_document(report.rows)
         document["files"] = {"read": report.read, "unreadable": report.unreadable}
-        document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
         return usage_report.dumped(document)
     if format == "sarif":
         return usage_report.dumped(usage_report.sarif_document(report.rows, report.unreadable))
