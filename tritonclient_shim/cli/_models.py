@@ -18,19 +18,13 @@ def models_of(server: str) -> dict[str, ModelProfile]:
     reasons = []
     for protocol in PROTOCOLS:
         try:
-            return _ask(ServerSession(parse_url(server, protocol)))
+            session = ServerSession(parse_url(server, protocol))
+            with session.guard(no_status_text="no v2 inference server answers"):
+                rows = session.backend.repository_index()
+                ready = sorted({row.name for row in rows if row.state == "READY"})
+                documents = session.backend.model_configs(ready)
+                return {name: read(to_profile, name, item) for name, item in documents.items()}
         except (InferenceServerException, ValueError) as error:
             reasons.append(f"over {protocol} {reason_of(error)}")
     shown = without_user(server)
     raise Refused(f"--server {shown}: {'; '.join(reasons)}; expected HOST:PORT of a Triton server")
-
-
-def _ask(session: ServerSession) -> dict[str, ModelProfile]:
-    try:
-        with session.guard(no_status_text="no v2 inference server answers"):
-            rows = session.backend.repository_index()
-            ready = sorted({row.name for row in rows if row.state == "READY"})
-            documents = session.backend.model_configs(ready)
-            return {name: read(to_profile, name, item) for name, item in documents.items()}
-    finally:
-        session.close()

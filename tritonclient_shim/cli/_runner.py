@@ -101,7 +101,7 @@ def _let_imports_use_async() -> None:
 
 def numpy_names() -> None:
     """Put back NumPy's names when they are used; one that NumPy has keeps its present meaning."""
-    present = getattr(np, "__getattr__", _no_attribute)
+    present: Any = getattr(np, "__getattr__")  # noqa: B009 - for mypy
 
     def attribute(name: str) -> Any:
         if name not in NUMPY_NAMES:
@@ -111,7 +111,3 @@ def numpy_names() -> None:
         return NUMPY_NAMES[name]
 
     setattr(np, "__getattr__", attribute)  # noqa: B010 - a module's, for mypy
-
-
-def _no_attribute(name: str) -> Any:
-    raise AttributeError(f"module 'numpy' has no attribute {name!r}")

@@ -15,10 +15,10 @@ import difflib
 import io
 import os
 import shutil
-import tempfile
 import tokenize
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, count, show, tell
@@ -212,15 +212,11 @@ def _write_files(work: _Work) -> None:
 def _replace(path: str, data: bytes) -> None:
     """Put other bytes into a file; whoever reads it sees the old ones or the new ones."""
     real = os.path.realpath(path)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".tritonclient-shim-")
+    temporary = Path(f"{real}.tritonclient-shim")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        temporary.write_bytes(data)
         if os.path.exists(real):
             shutil.copymode(real, temporary)
-        else:  # a temporary file is its owner's alone
-            os.chmod(temporary, 0o644)
         os.replace(temporary, real)
-    except OSError:
-        os.unlink(temporary)
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)

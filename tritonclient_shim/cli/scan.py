@@ -145,13 +145,12 @@ def _render(report: ScanReport, format: str) -> str:
 
 def _text(report: ScanReport) -> str:
     """Return each use with its line of the source, the number of uses, and what to do next."""
-    lines = [line for row in report.rows for line in (_use(row), f"    {row.snippet.strip()}")]
+    lines = []
+    for row in report.rows:
+        entry, how = row.entry, f" ({row.how})" if row.how else ""
+        lines.append(f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}")
+        lines.append(f"    {row.snippet.strip()}")
     return "\n".join([*lines, report.sentences, *usage_report.next_step(report.rows), ""])
-
-
-def _use(row: UsageRow) -> str:
-    entry, how = row.entry, f" ({row.how})" if row.how else ""
-    return f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}"
 
 
 # ----------------------------------------------------------------------------------- known uses
