@@ -10,6 +10,8 @@ from typing import Iterable, Iterator
 
 from tritonclient_shim.migrate import sources
 
+NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
+
 
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say which files are read."""

@@ -31,6 +31,7 @@ OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 _PACKAGE = "tensorrtserver"
 _PARTS = ("tensorrtserver/", "tensorrtserver.py", "tritonclient_shim/")  # not the metadata
 _INIT = os.path.join(OURS, _PACKAGE, "__init__.py")
+_REFUSING = os.path.join(OURS, f"{_PACKAGE}.py")  # imported if there is no package
 _METADATA = (".dist-info", ".egg-info")
 # in tensorrtserver/api (docs/v1-behaviour.md §1.1)
 _LIBRARIES = ("librequest.so", "libcrequest.so")
@@ -68,7 +69,7 @@ def shadow(folder: str) -> str:
     """Folder of a script → the error if something hides our package from it, else ''."""
     path = [*([os.path.abspath(folder)] if folder else []), *sys.path]
     spec = PathFinder.find_spec(_PACKAGE, path)
-    if spec is None or not spec.origin or _is_ours(spec.origin):
+    if spec is None or not spec.origin or _is_one_of(spec.origin, _INIT, _REFUSING):
         return ""
     is_package = os.path.basename(spec.origin) == "__init__.py"
     package = os.path.dirname(spec.origin) if is_package else spec.origin
@@ -84,7 +85,7 @@ def shadow(folder: str) -> str:
     return as_lines(
         f"{package} is imported as 'tensorrtserver', in place of tritonclient-shim's in {OURS}. "
         "Give it another name, here and where it is imported",
-        [_line("mv", package, os.path.join(site, other))],
+        [shlex.join(["mv", package, os.path.join(site, other)])],
     )
 
 
@@ -121,13 +122,8 @@ def _is_damaged() -> bool:
     return not os.path.exists(_INIT)  # a checkout or an editable installation: there is no list
 
 
-def _is_ours(file: str) -> bool:
-    """True for our package's file, and for the module that is imported in its place."""
-    return _same(file, _INIT) or _same(file, os.path.join(OURS, f"{_PACKAGE}.py"))
-
-
-def _same(path: str, other: str) -> bool:
-    return os.path.realpath(path) == os.path.realpath(other)
+def _is_one_of(path: str, *others: str) -> bool:
+    return any(os.path.realpath(path) == os.path.realpath(other) for other in others)
 
 
 # ------------------------------------------------------------------------- the commands
@@ -145,8 +141,8 @@ def pip(*arguments: str) -> list[str]:
     """Return ``python -m pip`` with these arguments, after ``ensurepip`` if pip is missing."""
     python = sys.executable or "python3"
     missing = importlib.util.find_spec("pip") is None
-    first = [_line(python, "-m", "ensurepip")] if missing else []
-    return [*first, _line(python, "-m", "pip", *arguments)]
+    first = [shlex.join([python, "-m", "ensurepip"])] if missing else []
+    return [*first, shlex.join([python, "-m", "pip", *arguments])]
 
 
 def _remove(site: str, files: list[str]) -> list[str]:
@@ -157,7 +153,7 @@ def _remove(site: str, files: list[str]) -> list[str]:
     listed = [name for name in files if os.path.exists(os.path.join(site, name, "RECORD"))]
     if listed and _is_site(site):
         return pip("uninstall", "-y", "tensorrtserver")
-    return [_line("rm", "-r", *(os.path.join(site, name) for name in files))]
+    return [shlex.join(["rm", "-r", *(os.path.join(site, name) for name in files)])]
 
 
 def _reinstall(site: str, source: str) -> list[str]:
@@ -172,11 +168,7 @@ def _reinstall(site: str, source: str) -> list[str]:
 def _is_site(folder: str) -> bool:
     """True if pip installs into this folder by default; not so with ``--target``."""
     paths = sysconfig.get_paths()
-    return _same(folder, paths["purelib"]) or _same(folder, paths["platlib"])
-
-
-def _line(*words: str) -> str:
-    return " ".join(map(shlex.quote, words))
+    return _is_one_of(folder, paths["purelib"], paths["platlib"])
 
 
 # --------------------------------------------------------------------------- the origin

@@ -61,7 +61,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings, what is wrong before the rest → exit status."""
-    sections = {title: list(check) for title, check in _checks(arguments)}
+    sections = {
+        "Installation": [*ownership()],
+        "Versions": [*versions()],
+        "Settings": [*settings_given()],
+    }
+    if arguments.url is None:
+        sections["Server"] = [Finding(NOTE, "not asked; --url HOST:PORT checks one")]
+    elif any(map(_is_wrong, sections["Versions"])):
+        sections["Server"] = [Finding(NOTE, "not asked, because of what is wrong")]
+    else:
+        from tritonclient_shim.cli._server import server
+        from tritonclient_shim.core.addresses import without_user
+
+        sections[f"Server {without_user(arguments.url)}"] = [*server(arguments)]
     wrong = [finding for section in sections.values() for finding in section if _is_wrong(finding)]
     text = _text("What is wrong" if wrong else "Nothing is wrong.", wrong)
     for title, findings in sections.items():
@@ -69,23 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         text += _text(title, rest) if rest else ""
     show(text)
     return int(bool(wrong))
-
-
-def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
-    """Yield the title and the findings of each check."""
-    yield "Installation", ownership()
-    requirements = [*versions()]
-    yield "Versions", iter(requirements)
-    yield "Settings", settings_given()
-    if arguments.url is None:
-        yield "Server", iter([Finding(NOTE, "not asked; --url HOST:PORT checks one")])
-    elif any(map(_is_wrong, requirements)):
-        yield "Server", iter([Finding(NOTE, "not asked, because of what is wrong")])
-    else:
-        from tritonclient_shim.cli._server import server
-        from tritonclient_shim.core.addresses import without_user
-
-        yield f"Server {without_user(arguments.url)}", server(arguments)
 
 
 def _is_wrong(finding: Finding) -> bool:

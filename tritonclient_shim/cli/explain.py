@@ -6,12 +6,9 @@ Exit status: 0 explained, 1 one of the names is unknown.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tritonclient_shim.cli import show, tell
-
-if TYPE_CHECKING:
-    from tritonclient_shim.registry.entry import RegistryEntry
+from tritonclient_shim.registry.entry import RegistryEntry
 
 #: More entries than these are listed without code.
 _MANY = 5
@@ -75,13 +72,11 @@ def _explained(entry: RegistryEntry) -> str:
     """Return the entry with the guide's code."""
     from tritonclient_shim.cli.guide import code_of
 
-    lines = [
-        f"{entry.id}  {entry.symbol}",
-        f"  deprecated since  {entry.since}",
-        f"  on gRPC           {entry.grpc}",
-        f"  over HTTP         {entry.http}",
-        f"  with PyTriton     {entry.pytriton or 'nothing takes its place'}",
-        f"  in the guide      {entry.guide}",
-        code_of(entry),
-    ]
-    return "\n".join(lines)
+    return f"""\
+{entry.id}  {entry.symbol}
+  deprecated since  {entry.since}
+  on gRPC           {entry.grpc}
+  over HTTP         {entry.http}
+  with PyTriton     {entry.pytriton or "nothing takes its place"}
+  in the guide      {entry.guide}
+{code_of(entry)}"""

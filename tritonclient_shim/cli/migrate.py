@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, count, show, tell
-from tritonclient_shim.cli._files import add_files, chosen, ids
+from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _DONE, _LEFT, _UNREADABLE = 0, 1, 3
 _TITLE = "Migration from the legacy API"
 _NEXT = "Nothing is written; --write writes the changes.\n"
-_NO_FILE = "no file to migrate; expected .py, .pyw or .ipynb in the folders, and not all excluded"
 
 
 @dataclass
@@ -106,7 +105,7 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
 
     paths = list(chosen(arguments))
     if not paths:
-        raise Refused(_NO_FILE)
+        raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
     candidates, work = Candidates(), _Work()

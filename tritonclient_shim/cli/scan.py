@@ -21,7 +21,7 @@ from operator import index
 from typing import TYPE_CHECKING, NamedTuple
 
 from tritonclient_shim.cli import Refused, count, show, tell
-from tritonclient_shim.cli._files import add_files, chosen, ids
+from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, summary
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
-_NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
 _BASELINE_VERSION = 1
 #: Ids in brackets, or the end of the comment.
 _IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     for reason in report.unreadable:
         tell("scan", reason)
     if not report.read and not report.unreadable:
-        tell("scan", _NO_FILE)
+        tell("scan", NO_FILE)
     if known is not None:
         report.rows = _new(report.rows, arguments.baseline, known)
     if arguments.write_baseline:
