@@ -17,7 +17,7 @@ from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
 from tritonclient_shim.gateway.options import OPTIONS
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.candidates import Candidates
+from tritonclient_shim.migrate.imports import Candidates
 from tritonclient_shim.migrate.sources import Unreadable
 from tritonclient_shim.rewrite.files import Migrated, migrate
 from tritonclient_shim.rewrite.options import MigrateOptions

@@ -12,7 +12,7 @@ from tests.scan.scan_runs import RUN, STAR, Scanner
 from tests.scan.test_corpus import CORPUS, expected
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.candidates import Candidates
+from tritonclient_shim.migrate.imports import Candidates
 
 OLD_NUMPY = "import numpy as np\nx = np.bool\n"
 
@@ -48,21 +48,18 @@ def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPat
 
 
 def test_removed_names_of_other_programs(scan: Scanner) -> None:
-    """Names that NumPy removed are reported only in a folder that uses v1."""
-    scan.write("theirs/a.py", OLD_NUMPY)
-    scan.write("ours/a.py", OLD_NUMPY)
-    scan.write("ours/b.py", STAR)
-    assert scan.places(".") == ["ours/a.py:2:TS201", "ours/b.py:1:TS001"]
-    assert scan.places("ours/a.py") == ["ours/a.py:2:TS201"]
+    """Names that NumPy removed are reported only in files that use v1."""
+    scan.write("theirs.py", OLD_NUMPY)
+    scan.write("ours.py", STAR + OLD_NUMPY)
+    assert scan.places(".") == ["ours.py:1:TS001", "ours.py:3:TS201"]
 
 
 def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
-    """Names that NumPy removed are rewritten only in a folder that uses v1."""
-    other, ours = scan.write("theirs/a.py", OLD_NUMPY), scan.write("ours/a.py", OLD_NUMPY)
-    scan.write("ours/b.py", STAR)
+    """Names that NumPy removed are rewritten only in files that use v1."""
+    other, ours = scan.write("theirs.py", OLD_NUMPY), scan.write("ours.py", STAR + OLD_NUMPY)
     main(["migrate", "--write", "."])
     assert other.read_text() == OLD_NUMPY
-    assert ours.read_text() == OLD_NUMPY.replace("np.bool", "bool")
+    assert ours.read_text().endswith(OLD_NUMPY.replace("np.bool", "bool"))
 
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])

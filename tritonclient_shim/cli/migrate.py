@@ -26,7 +26,7 @@ from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
-    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.rewrite.files import Migrated
     from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome
     from tritonclient_shim.usage.rows import UsageRow
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file, and write it if that is asked for."""
     from tritonclient_shim.cli._models import models_of
-    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
     from tritonclient_shim.rewrite.files import with_helpers

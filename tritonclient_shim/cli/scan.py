@@ -26,7 +26,7 @@ from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, summary
 
 if TYPE_CHECKING:
-    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.imports import Candidates
 
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
     """Return the uses in the chosen files."""
-    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
 

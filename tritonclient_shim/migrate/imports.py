@@ -1,11 +1,16 @@
-"""What the imports of a file make of v1: modules, star imports, generated modules."""
+"""What the imports of a file make of v1: modules, star imports, generated modules.
+
+Also decides by its text if a file can have a legacy use. Other files are not analysed.
+"""
 
 from __future__ import annotations
 
 import ast
 import os
+import re
+from typing import Iterator
 
-from tritonclient_shim.migrate.sources import Unreadable, read
+from tritonclient_shim.migrate.sources import Unreadable, content, read
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
@@ -20,6 +25,10 @@ ONLY_V1 = frozenset(
     ("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader")
     + ("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory")
 )
+#: Generated modules whose names only v1 has.
+_STATUS = ("request_status_pb2", "server_status_pb2")
+_BYTES = [name.encode() for name in ("tensorrtserver", *_STATUS, *sorted(ONLY_V1))]
+_STAR = re.compile(rb"\bfrom([.\w\s\\\x80-\xff]*?)import[\s\\]*\*")
 _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 
 
@@ -114,6 +123,41 @@ def _names_v1(tree: ast.Module) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr in ONLY_V1
         or isinstance(node, ast.alias)
-        and node.name.rpartition(".")[2] in {*ONLY_V1, "request_status_pb2", "server_status_pb2"}
+        and node.name.rpartition(".")[2] in {*ONLY_V1, *_STATUS}
         for node in ast.walk(tree)
     )
+
+
+# ------------------------------------------------------------------------------ by the text
+
+
+class Candidates:
+    """A filter of files by their text. It reads each neighbour once."""
+
+    def __init__(self) -> None:
+        self._uses_v1: dict[str, bool] = {}
+
+    def includes(self, path: str, text: bytes | None = None) -> bool:
+        """True if the file, or a file that it star-imports, has a name of v1."""
+        path = os.path.abspath(path)
+        if path not in self._uses_v1:
+            text = _content(path) if text is None else text
+            # before its neighbours, which may import it; several times faster than a pattern
+            self._uses_v1[path] = any(name in text for name in _BYTES)
+            self._uses_v1[path] |= any(map(self.includes, _neighbours(path, text)))
+        return self._uses_v1[path]
+
+
+def _neighbours(path: str, text: bytes) -> Iterator[str]:
+    """Yield the files that star imports read if their modules lie beside the importing file."""
+    for name in _STAR.findall(text):
+        module = re.sub(rb"[\s\\]", b"", name).decode(errors="replace")
+        below = module.lstrip(".")
+        yield neighbour(path, below, len(module) - len(below))
+
+
+def _content(path: str) -> bytes:
+    try:
+        return content(path)
+    except Unreadable:
+        return b""
