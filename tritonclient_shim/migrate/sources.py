@@ -1,4 +1,8 @@
-"""Paths of files, folders and notebooks → their Python source, parsed."""
+"""Paths of files, folders and notebooks → their Python source, parsed.
+
+Scripts of 2019 have ``FLAGS.async`` from argparse's ``--async``; since Python 3.7 that is a
+syntax error.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
-from tritonclient_shim.migrate.old_python import restored, rewritten
-
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
 #: Cell magics whose cell is Python of the notebook, or of a file that it writes.
@@ -24,6 +26,10 @@ _RUNNING = re.compile(
 )
 #: Magics, shell commands and help. ``% x`` and ``!= x`` continue an expression.
 _MAGIC = re.compile(r"(\s*)(?:%+[A-Za-z_].*|!(?!=).*|\?.*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
+#: The first letter is a full-width "a". Python looks for keywords in the source as it is written
+#: and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
+_ASYNC = "\uff41sync"
+_STATEMENTS = frozenset({"def", "for", "with"})
 
 
 class Unreadable(Exception):
@@ -190,3 +196,45 @@ def _without_magics(lines: list[str]) -> list[str]:
         python.append("" if continued else f"{magic[1]}pass" if magic else kept)
         continued = (continued or bool(magic)) and line.rstrip().endswith("\\")
     return python
+
+
+# ------------------------------------------------------- async as a name, until Python 3.6
+
+
+def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the source with ``async`` as a name where it is no keyword, and each changed place.
+
+    A place is a line and a column, from 1. Every line and column stays where it is. Source that
+    cannot be split into tokens is returned unchanged.
+    """
+    lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
+    try:
+        places = _places(source)
+    except (tokenize.TokenError, SyntaxError):
+        return source, []
+    for row, column in reversed(places):
+        text = lines[row - 1]
+        lines[row - 1] = text[:column] + _ASYNC + text[column + len("async") :]
+    return "".join(lines), [(row, column + 1) for row, column in places]
+
+
+def restored(text: str) -> str:
+    """Return the text of a rewritten source as its author wrote it."""
+    return text.replace(_ASYNC, "async")
+
+
+def _places(source: str) -> list[tuple[int, int]]:
+    if "async" not in source:
+        return []
+    skipped = (tokenize.COMMENT, tokenize.NL)
+    readline = io.StringIO(source).readline
+    tokens = [item for item in tokenize.generate_tokens(readline) if item.type not in skipped]
+    return [
+        token.start
+        for before, token, after in zip([None, *tokens], tokens, tokens[1:])
+        if token.string == "async" and _is_name(before, after)
+    ]
+
+
+def _is_name(before: tokenize.TokenInfo | None, after: tokenize.TokenInfo) -> bool:
+    return (before is not None and before.string == ".") or after.string not in _STATEMENTS

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import List, Mapping, Tuple
 
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.old_python import restored
-from tritonclient_shim.migrate.old_python import rewritten as without_async
 from tritonclient_shim.migrate.sites import Site
-from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.migrate.sources import ParsedSource, restored
+from tritonclient_shim.migrate.sources import rewritten as without_async
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
