@@ -53,14 +53,13 @@ def neighbour(path: str, module: str, level: int) -> str:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another. ``successor``: it imports
-    tritonclient. ``migrated``: it imports what ``migrate`` writes. ``vendored``: it uses a copy of
-    v1's generated modules.
+    ``legacy``: it imports tensorrtserver, itself or through another. ``migrated``: it imports what
+    ``migrate`` writes. ``vendored``: it uses a copy of v1's generated modules.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
-        self.legacy = self.successor = self.migrated = False
+        self.legacy = self.migrated = False
         path = os.path.abspath(path)
         self._visited = {path}
         self.vendored = _names_v1(tree)
@@ -94,7 +93,6 @@ class Imports:
 
     def _see(self, module: str) -> None:
         self.legacy |= f"{module}.".startswith("tensorrtserver.")
-        self.successor |= f"{module}.".startswith("tritonclient.")
         self.migrated |= module.rpartition(".")[2] == "triton_helpers"
 
     def _star(self, node: ast.ImportFrom, path: str) -> None:

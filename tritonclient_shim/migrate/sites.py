@@ -37,20 +37,16 @@ from tritonclient_shim.registry.patterns import (
 
 #: Methods of these names count as v1's on any object.
 _UNMISTAKABLE = (
-    *("get_server_status", "get_model_repository_index", "get_shared_memory_status"),
-    *("cuda_register", "async_run", "async_run_with_cb", "get_async_run_results"),
+    *("get_server_status", "get_shared_memory_status", "cuda_register"),
+    *("async_run", "async_run_with_cb", "get_async_run_results"),
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
     *("get_last_request_model_name", "get_last_request_model_version"),
 )
-#: A method of these that tritonclient's clients have too.
-_OF_BOTH = "get_model_repository_index"
 _BY_METHOD = {
     symbol.rpartition(".")[2]: symbol
     for symbol in BY_SYMBOL
     if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
 }
-#: ``typeDict`` is reported too. The ``run`` command does not restore it.
-_REMOVED_FROM_NUMPY = REMOVED_FROM_NUMPY | {"typeDict"}
 _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _RAW = Symbol(f"{_FORMATS}RAW")
@@ -179,7 +175,7 @@ def _entry_of(symbol: str) -> RegistryEntry | None:
 
 
 def _removed_from_numpy(name: str) -> bool:
-    return name.startswith("numpy.") and name[len("numpy.") :] in _REMOVED_FROM_NUMPY
+    return name.startswith("numpy.") and name[len("numpy.") :] in REMOVED_FROM_NUMPY
 
 
 def module_entry(name: str) -> str:
@@ -202,8 +198,6 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     values = evaluator.of(node)
     entries = [_entry(value, node, call is not None, evaluator) for value in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
-        if node.attr == _OF_BOTH and evaluator.imports.successor:
-            return []
         is_run = node.attr == "run" and not evaluator.imports.migrated
         is_run = is_run and call is not None and _gives_formats(call, evaluator)
         entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
