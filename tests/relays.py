@@ -34,6 +34,7 @@ class Relay:
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
         self._cuts = 0
+        self._lock = threading.Lock()  # of both
         self._awaited: tuple[bytes, Callable[[], None]] | None = None
         self._place = place
         self.open()
@@ -60,7 +61,9 @@ class Relay:
 
     def shut(self) -> None:
         """End every connection, and refuse new ones."""
-        self._sockets.append(self._listener)
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         self.cut()
 
     def when_sent(self, text: bytes, action: Callable[[], None]) -> None:
@@ -78,8 +81,9 @@ class Relay:
 
     def cut(self) -> None:
         """End every connection; new ones are let through."""
-        self._cuts += 1
-        sockets, self._sockets = self._sockets, []  # a client may connect anew at once
+        with self._lock:
+            self._cuts += 1
+            sockets, self._sockets = self._sockets, []  # a client may connect anew at once
         for item in sockets:
             with suppress(OSError):
                 item.shutdown(socket.SHUT_RDWR)
@@ -105,8 +109,10 @@ class Relay:
         except OSError:
             client.close()
             return
-        self._sockets += [client, server]
-        if cuts != self._cuts or listener.fileno() == -1:  # cut while this connection was made
+        with self._lock:
+            is_cut = cuts != self._cuts or listener.fileno() == -1  # while it was being made
+            self._sockets += [] if is_cut else [client, server]
+        if is_cut:
             client.close()
             server.close()
             return
