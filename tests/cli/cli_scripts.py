@@ -41,13 +41,16 @@ def shim(folder: Path, *arguments: str, **variables: str) -> Any:
 
 def started(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> Any:
     """Start ``tritonclient-shim arguments``, which Ctrl-C can reach."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tritonclient_shim", *arguments],
-        cwd=str(folder),
-        env=_environment(),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        # a background job of a shell ignores the signal
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    # A background job of a shell ignores the signal. A new program begins without a handler.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tritonclient_shim", *arguments],
+            cwd=str(folder),
+            env=_environment(),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
