@@ -9,7 +9,7 @@ import pytest
 from testbed import TritonServer
 from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
 from tritonclient_shim.cli._models import models_of
-from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.files import Migrated, migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
 
 CONTEXTS = """import sys
@@ -257,15 +257,24 @@ def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path:
     assert ended.output == "22\n0 5\n1 9\n2 12\n3 14\n4 15\n5 22\n"
 
 
+def same_with_server(program: str, to: str, triton: TritonServer, folder: Path) -> Migrated:
+    """Migrate a program with the models of a server. It prints before and after equal output."""
+    script, url = folder / "script.py", triton.url(to)
+    script.write_text(program)
+    before = run(script, url, to)
+    assert before.status == 0, before.output
+    options = MigrateOptions(to, unsafe=True, models=models_of(url))
+    migration = migrate("script.py", program.encode(), options)
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, url, to) == before
+    return migration
+
+
 @pytest.mark.parametrize("to", ["grpc", "http"])
 def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) -> None:
     """With the models of a server, a request with literal names becomes tritonclient's lines."""
-    script, url = tmp_path / "script.py", triton.url(to)
-    script.write_text(LITERAL)
-    before = run(script, url, to)
-    options = MigrateOptions(to, unsafe=True, models=models_of(url))
-    migration = migrate("script.py", LITERAL.encode(), options)
-    assert todo(migration) == []
+    migration = same_with_server(LITERAL, to, triton, tmp_path)
     assert migration.helpers == {"class_of"}
     text = migration.after.decode()
     names = 'name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]'
@@ -275,30 +284,20 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     assert "answer = ctx.infer(model, inputs, outputs=[" in text
     assert 'print(total.as_numpy("OUTPUT0")[0], len(total.as_numpy("OUTPUT0")))\n' in text
     assert f'{to}client.InferInput("INPUT0", [1, *row.shape], "INT32")' in text
-    write(migration, script)
-    assert run(script, url, to) == before
-    assert before.status == 0, before.output
-    safe = migrate("script.py", LITERAL.encode(), MigrateOptions(to, models=models_of(url)))
+    models = models_of(triton.url(to))
+    safe = migrate("script.py", LITERAL.encode(), MigrateOptions(to, models=models))
     assert "InferInput" not in safe.after.decode()
 
 
 @pytest.mark.parametrize("to", ["grpc", "http"])
 def test_futures_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) -> None:
     """With the models of a server, asynchronous requests become futures of tritonclient."""
-    script, url = tmp_path / "script.py", triton.url(to)
-    script.write_text(FUTURES)
-    before = run(script, url, to)
-    options = MigrateOptions(to, unsafe=True, models=models_of(url))
-    migration = migrate("script.py", FUTURES.encode(), options)
-    assert todo(migration) == []
+    migration = same_with_server(FUTURES, to, triton, tmp_path)
     assert "infer" not in migration.helpers
     text = migration.after.decode()
     assert 'pool.submit(ctx.infer, "identity_string", inputs, outputs=[' in text
     assert ".add_done_callback(partial(finished, 1, ctx))\n" in text
     assert "print(number, got.as_numpy(OUTPUT)[0].tolist())\n" in text
-    write(migration, script)
-    assert run(script, url, to) == before
-    assert before.status == 0, before.output
 
 
 def test_raw_stub(triton: TritonServer, tmp_path: Path) -> None:

@@ -152,9 +152,7 @@ class PreparedRequest:
                 if type(arrays) is not list or [*map(_kind_of_array, arrays)] != kinds:
                     return None
                 data.append(tuple(arrays))
-        except (AttributeError, KeyError):  # no arrays, or under another name
-            return None
-        except ValueError:  # an array as a form is not comparable
+        except (AttributeError, KeyError, ValueError):  # no arrays, other names, arrays as forms
             return None
         return data
 

@@ -44,21 +44,19 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     name = _model_name(call, draft)
     model = draft.text(name) if name is not None and same_at(name, call, draft) else ""
     if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
-        return Plan(lambda: _call(call, "get_model_config", model, draft), "get_model_config(name)")
-    return Plan(lambda: _call(call, "", model, draft), "server_status(client)", _PARTS)
+        return Plan(lambda: _ask_for_config(call, model, draft), "get_model_config(name)")
+    return Plan(lambda: _ask_for_status(call, model, draft), "server_status(client)", _PARTS)
 
 
-def _call(call: ast.Call, method: str, model: str, draft: Draft) -> None:
-    """Call a method of the client with a model, or the helper for the status."""
-    draft.need(*([] if method else ["server_status"]))
+def _ask_for_config(call: ast.Call, model: str, draft: Draft) -> None:
+    draft.change(call, lambda old: f"{draft.new(owner(call))}.get_model_config({model})")
 
-    def change(old: str) -> str:
-        client = draft.new(owner(call))
-        if method:
-            return f"{client}.{method}({model})"
-        return f"{draft.called('server_status')}({client}{model and ', '}{model})"
 
-    draft.change(call, change)
+def _ask_for_status(call: ast.Call, model: str, draft: Draft) -> None:
+    """Call the helper for the status of a model, or of all."""
+    draft.need("server_status")
+    helper, more = draft.called("server_status"), f", {model}" if model else ""
+    draft.change(call, lambda old: f"{helper}({draft.new(owner(call))}{more})")
 
 
 def _config_reads(call: ast.Call, draft: Draft) -> list[ast.AST] | None:
