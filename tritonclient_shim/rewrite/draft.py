@@ -16,7 +16,7 @@ from tritonclient_shim.rewrite.edits import Change, Edits
 from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
-from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
 
 #: Modules that run functions in threads.
 _THREADED = re.compile(
@@ -79,16 +79,15 @@ class Draft:
         """True if the outputs of the file's requests may be classes."""
         return self.has("TS063") or self.beside.has_classes
 
-    @property
-    def model_class(self) -> str:
-        """Return the helper for contexts whose requests do not see their models."""
-        return "ClassModel" if self.has_classes else "InferModel"
-
     # --- outcomes
 
     def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
         """Record that a site is left to the author, unless it has an outcome already."""
         self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
+
+    def refuse(self, node: ast.AST, refused: Refused) -> None:
+        """Record why a site is left, with a comment unless an option rewrites it."""
+        self.todo(refused.node or node, str(refused), not refused.by_option)
 
     def outcome(self, site: Site) -> SiteOutcome | None:
         """Return the outcome of a site; None if no rule has decided."""

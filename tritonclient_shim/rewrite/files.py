@@ -148,14 +148,13 @@ def _loose(draft: Draft) -> None:
         rule = LOOSE.get(site.id)
         if rule is None or draft.outcome(site):
             continue
-        if not draft.options.selects(site.id):
-            draft.todo(site.whole, NOT_SELECTED, comment=False)
-            continue
         node = site.whole
         try:
+            if not draft.options.selects(site.id):
+                raise Refused(NOT_SELECTED, by_option=True)
             carry_out(checked(rule(node, draft), node, draft), node, draft)
         except Refused as refused:
-            draft.todo(node, str(refused), not refused.by_option)
+            draft.refuse(node, refused)
 
 
 def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:

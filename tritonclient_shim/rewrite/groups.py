@@ -43,14 +43,6 @@ _ERRORS = "drop the ids of server and request: errors of tritonclient have none"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
-class _Stays(Exception):
-    """A unit cannot be rewritten, because of a node."""
-
-    def __init__(self, node: ast.AST, reason: str, comment: bool = True) -> None:
-        super().__init__(reason)
-        self.node, self.comment = node, comment
-
-
 @dataclass(eq=False)
 class _Unit:
     """Contexts and other uses that are rewritten together, or not at all."""
@@ -58,7 +50,7 @@ class _Unit:
     groups: list[Group]
     sites: list[Site] = field(default_factory=list)  # that belong to no group
     kind: str = ""  # all contexts of a class, whose objects come from elsewhere, too
-    stays: _Stays | None = None
+    stays: Refused | None = None  # why they are not rewritten
     hidden: ast.Call | None = None  # a request whose outputs are not in the call
 
     @property
@@ -80,14 +72,14 @@ def rewrite(draft: Draft) -> None:
     for unit in units:
         try:
             plans += _Planner(draft, unit).plans()
-        except _Stays as stays:
-            unit.stays = stays
+        except Refused as refused:
+            unit.stays = refused
     stayed = [unit for unit in units if unit.stays]
     draft.contexts_stay = any(INFER in unit.kinds for unit in stayed)
     if draft.contexts_stay and (draft.has("TS063") or draft.has("TS081", "TS086")):
         for unit in units:
             if unit.hidden and not unit.stays:
-                unit.stays = _Stays(unit.hidden, _SHARED)
+                unit.stays = Refused(_SHARED, node=unit.hidden)
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
@@ -110,7 +102,7 @@ def _units(draft: Draft) -> list[_Unit]:
             memory.groups.append(group)
             memory.stays = memory.stays or unit.stays
             if unit.sites and not unit.stays:
-                memory.stays = unit.stays = _Stays(group.creations[0], _APART)
+                memory.stays = unit.stays = Refused(_APART, node=group.creations[0])
         elif unit.stays or unit.sites:
             unit.groups.append(group)
         else:
@@ -125,14 +117,14 @@ def _takes_regions(site: Site, draft: Draft) -> bool:
     return site.id in ("TS041", "TS042", "TS043")
 
 
-def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, _Stays], dict[str, list[Site]]]:
+def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[str, list[Site]]]:
     """Return why the contexts of a class stay, and the uses of a class outside of groups.
 
     With such uses all contexts for requests become objects.
     """
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
-        return dict.fromkeys(CONTEXTS, _Stays(asking[0], _ERRORS)), {}
+        return dict.fromkeys(CONTEXTS, Refused(_ERRORS, node=asking[0])), {}
     known = {call for group in groups for call in (*group.creations, *group.calls)}
     senders = [group for group in groups if group.kind == INFER]
     strays: dict[str, list[Site]] = {}
@@ -146,29 +138,30 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, _Stays], dict[st
             senders[0].calls.append(site.call)
             continue
         strays.setdefault(owner, []).append(site)
-    lost = {kind: _Stays(sites[0].whole, _UNKNOWN) for kind, sites in strays.items()}
+    lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
     if draft.options.unsafe:
         lost.pop(INFER, None)
     lost.update(_unreadable_formats(draft))
     return lost, strays
 
 
-def _unreadable_formats(draft: Draft) -> dict[str, _Stays]:
+def _unreadable_formats(draft: Draft) -> dict[str, Refused]:
     """Return why contexts for requests stay: the format of an output is not where it is used."""
     for site in draft.sites:
         if getattr(site.node, "attr", "") == "ResultFormat":
-            return {INFER: _Stays(site.node, "write ResultFormat.RAW where an output is")}
+            return {INFER: Refused("write ResultFormat.RAW where an output is", node=site.node)}
         try:
             if site.id in _FORMS:
                 FORMATS[site.id](site.node, draft)
         except Refused as refused:
-            return {INFER: _Stays(site.node, str(refused))}
+            return {INFER: Refused(str(refused), node=site.node)}
     return {}
 
 
-def _leave(unit: _Unit, stays: _Stays, draft: Draft) -> None:
+def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     """Record that a unit stays: the reason at its node, a reference at other uses."""
-    draft.todo(stays.node, str(stays), stays.comment)
+    assert stays.node is not None
+    draft.refuse(stays.node, stays)
     draft.memory &= not any(site.id in MEMORY for site in unit.sites)
     inside = {id(node) for call in unit.calls for node in ast.walk(call)}
     line = getattr(stays.node, "lineno", 0)
@@ -200,7 +193,7 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         try:
             constants.append((node, checked(rules[site.id](node, draft), node, draft)))
         except Refused as refused:
-            draft.todo(node, str(refused), not refused.by_option)
+            draft.refuse(node, refused)
     return constants
 
 
@@ -211,7 +204,7 @@ class _Planner:
         self._draft, self._unit = draft, unit
 
     def plans(self) -> Plans:
-        """Return the plans for all uses in the unit. Raise _Stays if one cannot be rewritten."""
+        """Return the plans for all uses in the unit. Raise Refused if one cannot be rewritten."""
         if self._unit.stays:
             raise self._unit.stays
         plans = [plan for group in self._unit.groups for plan in self._group(group)]
@@ -227,7 +220,7 @@ class _Planner:
         else:
             taken = [(node, "its method is handed on") for node in group.taken]
             for node, reason in (*group.escapes, *taken):
-                raise _Stays(node, f"{reason}, and expects v1's context")
+                raise Refused(f"{reason}, and expects v1's context", node=node)
         for call in group.creations:
             yield call, self._at(call, client, CREATIONS[group.kind], draft, model)
         for call in group.calls:
@@ -236,11 +229,12 @@ class _Planner:
     def _model(self, group: Group) -> Carried:
         """Return how the requests of contexts know their model."""
         if self._unit.kind or group.escapes:
-            return Carried(group, self._draft, Form.OBJECT)
+            return Carried(group, self._draft, Form.OBJECT, escapes=True)
         try:
             return Carried(group, self._draft, form_of(group, self._draft))
         except Refused as refused:
-            raise _Stays(group.creations[0], str(refused)) from refused
+            refused.node = group.creations[0]
+            raise
 
     def _use(self, call: ast.Call, model: Carried | None) -> Iterator[tuple[ast.AST, Plan]]:
         assert isinstance(call.func, ast.Attribute)
@@ -258,7 +252,8 @@ class _Planner:
             yield call, self._at(call, close, draft, model)
         else:
             reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
-            raise _Stays(call, reasons[0] if reasons else f"no client has a method {name}")
+            reason = reasons[0] if reasons else f"no client has a method {name}"
+            raise Refused(reason, node=call)
 
     def _stray(self, node: ast.AST, site: Site) -> Plan:
         """Return the plan for a use that belongs to no group."""
@@ -274,16 +269,19 @@ class _Planner:
         owner = draft.evaluator.of(getattr(site.node, "value", site.node))
         is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
         if isinstance(node, ast.Call) and not is_method:  # of the constructor
-            return client(node, site.id, draft, Carried(Group(INFER, [node]), draft, Form.OBJECT))
+            return client(
+                node, site.id, draft, Carried(Group(INFER, [node]), draft, Form.OBJECT, True)
+            )
         return class_itself(site.node, draft)
 
     def _at(self, node: ast.AST, rule: Callable[..., Plan], *more: object) -> Plan:
-        """Return the plan of a rule for a node. Raise _Stays if the rule refuses."""
+        """Return the plan of a rule for a node. Raise Refused, with a node, if the rule refuses."""
         whole = {*METHODS, *CREATIONS.values(), *MEMORY}
         ids = {site.id for site in self._draft.sites if site.whole is node} & whole
-        if not self._draft.options.selects(*ids):
-            raise _Stays(node, NOT_SELECTED, comment=False)
         try:
+            if not self._draft.options.selects(*ids):
+                raise Refused(NOT_SELECTED, by_option=True)
             return checked(rule(node, *more), node, self._draft)
         except Refused as refused:
-            raise _Stays(node, str(refused), not refused.by_option) from refused
+            refused.node = refused.node or node
+            raise

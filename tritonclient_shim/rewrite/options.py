@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Mapping
@@ -60,9 +61,9 @@ NOT_SELECTED = "--select has other ids"
 class Refused(Exception):
     """A rule cannot rewrite a use. The text is the reason.
 
-    ``by_option``: True if an option allows the rewrite.
+    ``by_option``: True if an option allows the rewrite. ``node``: the use, where it is another one.
     """
 
-    def __init__(self, reason: str, by_option: bool = False) -> None:
+    def __init__(self, reason: str, by_option: bool = False, node: ast.AST | None = None) -> None:
         super().__init__(reason)
-        self.by_option = by_option
+        self.by_option, self.node = by_option, node

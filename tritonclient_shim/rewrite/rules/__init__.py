@@ -27,6 +27,8 @@ CREATIONS = {
     f"{API}.SharedMemoryControlContext": "TS040",
     f"{API}.InferContext": "TS050",
 }
+_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
+_UNCOUNTED = "a server does not number requests: the client counts its own"
 METHODS: Mapping[str, Rule] = {
     "TS021": renamed("is_server_live"),
     "TS022": renamed("is_server_ready"),
@@ -46,11 +48,11 @@ METHODS: Mapping[str, Rule] = {
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
-    "TS057": methods.stat,
+    "TS057": methods.asked("{0}({1})", "request_stat", _UNMEASURED),
     "TS058": methods.correlation_id,
-    "TS059": methods.request_id,
-    "TS060": methods.last_request(0),
-    "TS061": methods.last_request(1),
+    "TS059": methods.asked("{1}.count", unsafe=_UNCOUNTED),
+    "TS060": methods.asked("{0}({1})[0]", "last_model"),
+    "TS061": methods.asked("{0}({1})[1]", "last_model"),
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.

@@ -49,7 +49,7 @@ def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Pl
     if carried is not None and carried.form is not Form.CLIENT:
         what = carried.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
-    return Plan(carry_out, what, _OBJECT if carried and carried.is_object else unsafe)
+    return Plan(carry_out, what, _OBJECT if carried and carried.escapes else unsafe)
 
 
 def _client(
@@ -99,16 +99,18 @@ def _with_model(call: ast.Call, client: Change, carried: Carried, draft: Draft) 
         place_class(call.func, draft)
     else:
         draft.imports.add("from functools import partial")
+    if function != "infer" or not carried.is_object:
         draft.need(function)
 
     def text(old: str) -> str:
         own_model = Carried(Group(carried.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
-        parts = [client(old), own_model.name(), *options]
+        called, parts = draft.called(function), [client(old), own_model.name()]
         if not carried.is_object:
-            return f"partial({draft.called(function)}, {', '.join(parts)})"
+            return f"partial({', '.join([called, *parts, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
-        return f"{draft.new(call.func)}({', '.join([*own, *parts])})"
+        parts += [] if function == "infer" else [called]
+        return f"{draft.new(call.func)}({', '.join([*own, *parts, *options])})"
 
     return text
 
@@ -118,8 +120,8 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
-        draft.need(draft.model_class)
-        draft.replace(node, draft.called(draft.model_class))
+        draft.need("InferModel")
+        draft.replace(node, draft.called("InferModel"))
 
 
 def class_itself(node: ast.AST, draft: Draft) -> Plan:
@@ -132,7 +134,7 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
                 draft.replace(read, f"{draft.text(read.value)}.client")
 
-    return Plan(carry_out, f"the class {draft.model_class}", _OBJECT)
+    return Plan(carry_out, "the class InferModel", _OBJECT)
 
 
 def _check_model(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Callable
 
 from tritonclient_shim.rewrite.calls import call_arguments, owner
@@ -12,7 +11,6 @@ from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
 _LAST = "it is of the last request that was done"
 
 Rule = Callable[[ast.Call, Draft, "Carried | None"], Plan]
@@ -34,14 +32,25 @@ def with_method(call: ast.Call, draft: Draft, name: str) -> None:
     draft.change(call.func, lambda old: old[: -len(old_name)] + name)
 
 
-def of_owner(call: ast.Call, draft: Draft, helper: str, part: str = "") -> Plan:
-    """Replace a method by a helper that is called with the object."""
+def asked(form: str, helper: str = "", unsafe: str = "") -> Rule:
+    """Return the rule for a method that tells of past requests: their client tells it now."""
 
-    def carry_out() -> None:
-        draft.need(helper)
-        draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))}){part}")
+    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+        assert carried is not None
+        call_arguments((), call)
+        if not carried.group.creations:
+            raise Refused("name the model at each request, or read model and times there")
+        part = ".client" if carried.is_object else ""
 
-    return Plan(carry_out, f"{helper}(client){part}")
+        def carry_out() -> None:
+            draft.need(*([helper] if helper else []))
+            called = draft.called(helper)
+            draft.change(call, lambda old: form.format(called, f"{draft.new(owner(call))}{part}"))
+
+        is_last = helper == "last_model" and carried.starts
+        return Plan(carry_out, form.format(helper, "client"), _LAST if is_last else unsafe)
+
+    return rule
 
 
 def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
@@ -76,41 +85,6 @@ def index(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 def objects(rows: str) -> str:
     """Return the text of a list of objects, whose attributes are the items of dicts."""
     return f"[SimpleNamespace(**row) for row in {rows}]"
-
-
-def last_request(part: int) -> Rule:
-    """Return the rule for the name or the version of the model that answered last."""
-
-    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        _check_asked(carried)
-        call_arguments((), call)
-        plan = of_owner(call, draft, "last_model", f"[{part}]")
-        return replace(plan, unsafe=_LAST if carried and carried.starts else "")
-
-    return rule
-
-
-def request_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_last_request_id()`` → how many requests of the client were answered."""
-    _check_asked(carried)
-    call_arguments((), call)
-    return Plan(
-        lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.count"),
-        "client.count",
-        "a server does not number requests: the client counts its own",
-    )
-
-
-def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``get_stat()``: the number of requests, and the time that ``infer`` took."""
-    _check_asked(carried)
-    call_arguments((), call)
-    return replace(of_owner(call, draft, "request_stat"), unsafe=_UNMEASURED)
-
-
-def _check_asked(carried: Carried | None) -> None:
-    if carried and carried.is_object:
-        raise Refused("name the model at each request, or read model and times there")
 
 
 def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:

@@ -13,14 +13,16 @@ from enum import Enum
 from typing import Mapping
 
 from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.scopes import Binding
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.repeating import same_at
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
 CLASS = Symbol(f"{API}.InferContext")
 _Arguments = Mapping[str, ast.expr]
 _ASKING = frozenset(
@@ -47,6 +49,7 @@ class Carried:
     group: Group
     draft: Draft
     form: Form = Form.CLIENT
+    escapes: bool = False  # code that is not seen gets the objects, or makes some
 
     @property
     def is_object(self) -> bool:
@@ -164,3 +167,42 @@ def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
 
 def _name_of(call: ast.Call) -> str:
     return str(getattr(call.func, "attr", ""))
+
+
+# ------------------------------------------- values that a context and its uses have in common
+
+
+def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
+    """True if an argument of a context has the same value at a use of the context.
+
+    Attributes of objects may change between functions.
+    """
+    places = draft.evaluator.scopes.places
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
+    attributes = [part for part in parts if isinstance(part, ast.Attribute)]
+    if not all(isinstance(part, _PLAIN) for part in parts):
+        return False
+    if attributes and places[node].scope is not places[use].scope:
+        return all(map(draft.evaluator.names, attributes))
+    return all(_is_fixed(part, use, draft) for part in parts if isinstance(part, ast.Name))
+
+
+def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
+    """True if a variable gets one value, outside of loops, besides ``NAME = None``."""
+    places = draft.evaluator.scopes.places
+    owner = places[node].scope.owner(node.id)
+    if places[use].scope.owner(node.id) is not owner:
+        return False
+    bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
+    values = [item for item in bindings if not _is_none(item.definition.node)]
+    return len(values) < 2 and not any(map(_is_of_a_loop, values))
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_of_a_loop(binding: Binding) -> bool:
+    """True if a binding gives another value in each turn of a loop."""
+    in_loop = any(isinstance(block, _LOOPS) for block, _ in binding.place.path)
+    return in_loop or binding.definition.steps[:1] == (None,)

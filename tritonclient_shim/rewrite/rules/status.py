@@ -11,8 +11,7 @@ from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.repeating import same_at
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Carried, same_at
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
