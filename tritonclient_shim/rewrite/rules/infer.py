@@ -10,7 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Symbol, Value, element
+from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Value, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -42,7 +42,8 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("ask for classes in a file without shared memory")
     if carried.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
-    in_lines = None if regions else _lines(arguments, call, draft, carried)
+    options = _options(arguments, draft, carried)
+    in_lines = None if regions else lines.lines_of(call, arguments, options, draft, carried)
     if in_lines is not None:
         known = in_lines
         return Plan(lambda: lines.write(known, call, draft), "infer", lines.UNSAFE)
@@ -51,17 +52,9 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         function = function_of(carried, draft)
 
     def carry_out() -> None:
-        request(function, names, arguments, call, draft, carried)
+        draft.change(call, _request(function, names, arguments, call, draft, carried))
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
-
-
-def _lines(
-    arguments: Mapping[str, ast.expr], call: ast.Call, draft: Draft, carried: Carried
-) -> lines.Lines | None:
-    """Return the lines of tritonclient for a request; None if they need what is not known."""
-    options = _options(arguments, draft, carried)
-    return lines.lines_of(call, arguments, options, draft, carried)
 
 
 def _request_arguments(
@@ -108,29 +101,36 @@ def _plain_outputs(arguments: Mapping[str, ast.expr], draft: Draft) -> None:
         draft.change(outputs, lambda old: f"dict.fromkeys({old}, 0)")
 
 
-def request(
+def _request(
     function: str,
     names: tuple[str, ...],
     arguments: Mapping[str, ast.expr],
     call: ast.Call,
     draft: Draft,
     carried: Carried,
-) -> None:
-    """Replace a request's method by a helper."""
+    pool: str = "",
+) -> Change:
+    """Return what replaces a request's method by a helper, which a pool calls if there is one."""
     _plain_outputs(arguments, draft)
-    in_regions = function == "infer_in_regions"
-    kept = dict(_KEPT, **({"batch_size": "batch_size"} if in_regions else {}))
+    kept = {**_KEPT, "batch_size": "batch_size"} if function == "infer_in_regions" else _KEPT
+    if carried.is_object:
+        own = {name: name for name in names if name != "callback"}
+        kept = {**own, "inputs": "", "outputs": ""}
     after = _options(arguments, draft, carried)
-    before: list[NewArgument] = []
     if carried.form is Form.CLIENT:
         draft.need(function)
-        before = [lambda: draft.new(owner(call)), carried.name()]
 
     def change(old: str) -> str:
-        called = draft.called(function) if before else draft.new(owner(call))
+        called, before = draft.new(owner(call)), []
+        if carried.form is Form.CLIENT:
+            called, before = draft.called(function), [called, carried.name()]
+        elif carried.is_object:
+            called += ".run"
+        if pool:
+            called, before = f"{pool}.submit", [called, *before]
         return call_text(draft.edits, call, called, names, before, kept, after)
 
-    draft.change(call, change)
+    return change
 
 
 def _options(
@@ -146,22 +146,18 @@ def _options(
     texts: list[NewArgument] = [f"{key}={value}" for key, value in options.items()]
     if flags is None or draft.constant(flags) in (0, None):
         return texts
-    bits = {"sequence_start": 1, "sequence_end": 2}
     if isinstance(flags, ast.Attribute) and flags.attr in FLAGS:
-        number = FLAGS.index(flags.attr)
-        return texts + [f"{name}=True" for name, bit in bits.items() if number == bit]
+        name = flags.attr[len("FLAG_") :].lower()
+        return texts if name == "none" else [*texts, f"{name}=True"]
 
-    is_called = any(isinstance(part, ast.Call) for part in ast.walk(flags))
-    own = draft.called("flags")
+    def start_and_end() -> str:
+        first = again = draft.primary(flags)
+        if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
+            again = draft.called("flags")
+            first = f"({again} := {draft.new(flags)})"
+        return f"sequence_start=bool({first} & 1), sequence_end=bool({again} & 2)"
 
-    def argument(name: str, bit: int) -> NewArgument:
-        if not is_called:
-            return lambda: f"{name}=bool({draft.primary(flags)} & {bit})"
-        if bit == 1:
-            return lambda: f"{name}=bool(({own} := {draft.new(flags)}) & 1)"
-        return f"{name}=bool({own} & {bit})"  # the call is not repeated
-
-    return texts + [argument(name, bit) for name, bit in bits.items()]
+    return [*texts, start_and_end]
 
 
 # ------------------------------------------------------------------------ asynchronous requests
@@ -203,7 +199,8 @@ def _lines_of_all(draft: Draft, carried: Carried) -> Mapping[ast.Call, lines.Lin
     requests = {}
     for call, id in calls.items():
         arguments = _request_arguments(PARAMETERS[id], call, draft)
-        request = _lines(arguments, call, draft, carried)
+        options = _options(arguments, draft, carried)
+        request = lines.lines_of(call, arguments, options, draft, carried)
         if request is None or not request.has_rows:
             return {}
         requests[call] = request
@@ -218,34 +215,21 @@ def _submit(
     carried: Carried,
 ) -> None:
     """Send a request in a thread of a pool."""
-    context, callback = draft.text(owner(call)), arguments.get("callback")
+    callback, pool = arguments.get("callback"), draft.called("pool")
     _make_pool(draft)
-    pool = draft.called("pool")
-    ends = _callback(callback, context, draft) if callback is not None else str
     known = _lines_of_all(draft, carried).get(call)
     if known is not None:
         draft.edits.before[draft.edits.statement(call)].append(lambda: "\n".join(known.above()))
-        submit = f"{pool}.submit({context}.infer, "
-        draft.change(call, lambda old: ends(f"{submit}{known.parameters()})"))
-        return
-    _plain_outputs(arguments, draft)
-    draft.imports.add("from copy import deepcopy")  # the program may change its arrays
-    draft.change(arguments["inputs"], lambda old: f"deepcopy({old})")
-    before: list[NewArgument] = [f"{context}.run" if carried.is_object else context]
-    own = {name: name for name in names if name != "callback"}
-    kept: Mapping[str, str] = {**own, "inputs": "", "outputs": ""}
-    if not carried.is_object:
-        kept = _KEPT
-    if carried.form is Form.CLIENT:
-        infer = infer_function(draft)
-        draft.need(infer)
-        before = [draft.called(infer), context, carried.name()]
-    after = _options(arguments, draft, carried)
-
-    def change(old: str) -> str:
-        return ends(call_text(draft.edits, call, f"{pool}.submit", names, before, kept, after))
-
-    draft.change(call, change)
+        infer = f"{pool}.submit({draft.text(owner(call))}.infer"
+        draft.change(call, lambda old: f"{infer}, {known.parameters()})")
+    else:
+        draft.imports.add("from copy import deepcopy")  # the program may change its arrays
+        draft.change(arguments["inputs"], lambda old: f"deepcopy({old})")
+        function = infer_function(draft)
+        draft.change(call, _request(function, names, arguments, call, draft, carried, pool))
+    if callback is not None:
+        draft.imports.add("from functools import partial")
+        draft.change(call, _with_callback(callback, draft.text(owner(call)), draft))
 
 
 def _make_pool(draft: Draft) -> None:
@@ -271,13 +255,15 @@ def _are_sorted(draft: Draft) -> bool:
     )
 
 
-def _callback(callback: ast.expr, context: str, draft: Draft) -> Change:
+def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
     """Return what adds a callback to the text of a future. It gets the client and the future."""
-    draft.imports.add("from functools import partial")
-    function = callback.func if isinstance(callback, ast.Call) and not callback.keywords else None
-    if function and Symbol("functools.partial") in draft.evaluator.of(function):
-        return lambda future: f"{future}.add_done_callback({draft.new(callback)[:-1]}, {context}))"
-    return lambda future: f"{future}.add_done_callback(partial({draft.new(callback)}, {context}))"
+
+    def change(future: str) -> str:
+        own = draft.new(callback)
+        own = own[:-1] if own.startswith("partial(") and "=" not in own else f"partial({own}"
+        return f"{future}.add_done_callback({own}, {context}))"
+
+    return change
 
 
 def results(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:

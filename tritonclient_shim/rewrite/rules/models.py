@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Mapping
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import Binding
+from tritonclient_shim.migrate.scopes import Binding, Place
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments
@@ -188,14 +188,24 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
 
 
 def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
-    """True if a variable gets one value, outside of loops, besides ``NAME = None``."""
-    places = draft.evaluator.scopes.places
-    owner = places[node].scope.owner(node.id)
-    if places[use].scope.owner(node.id) is not owner:
+    """True if a variable has one value besides ``NAME = None``, or none after the context."""
+    scopes, context = draft.evaluator.scopes, getattr(use.func, "value", use)
+    at_node, at_use = scopes.places[node], scopes.places[use]
+    owner = at_node.scope.owner(node.id)
+    if at_use.scope.owner(node.id) is not owner:
         return False
     bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
+    is_local = all(item.place.scope is at_use.scope for item in bindings)
+    if is_local and _follows(at_use, at_node) and len(scopes.bindings(context)) == 1:
+        return not any(_follows(item.place, at_node) for item in bindings)
     values = [item for item in bindings if not _is_none(item.definition.node)]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
+
+
+def _follows(place: Place, first: Place) -> bool:
+    """True if a place comes after another one in its block."""
+    is_in_block = place.path[: len(first.path)] == first.path
+    return place.scope is first.scope and is_in_block and place.order > first.order
 
 
 def _is_none(node: ast.AST) -> bool:
