@@ -300,15 +300,26 @@ _NOT_SEEN = "def make(n):\n    return InferContext('u', 1, n, correlation_id=k)\
 
 def test_model_that_requests_do_not_see() -> None:
     """A context whose requests do not see its model becomes a partial, also without --unsafe."""
-    source = f"{_NOT_SEEN}c = make('m')\nr = c.run(i, o, 1, flags=f)\nc.close()\n"
+    source = f"{_NOT_SEEN}c = make('m')\nr = c.run(i, o, 1, flags=f)\n"
     assert body(source) == (
         "def make(n):\n"
         "    return partial(infer, grpcclient.InferenceServerClient('u'), n, sequence_id=int(k))\n"
         "c = make('m')\n"
         "r = c(i, o, sequence_start=bool(f & 1), sequence_end=bool(f & 2))\n"
-        "c.args[0].close()\n"
     )
     assert todo(migrated(STAR + source, unsafe=False)) == []
+
+
+def test_more_than_requests_of_an_unseen_model() -> None:
+    """A context that is closed or asked, too, becomes an object, also without --unsafe."""
+    source = f"{_NOT_SEEN}c = make('m')\nc.run(i, o)\nprint(c.get_last_request_id())\nc.close()\n"
+    client = "RememberingClient(grpcclient.InferenceServerClient('u'))"
+    assert body(source) == (
+        f"def make(n):\n    return InferModel({client}, n, sequence_id=int(k))\n"
+        "c = make('m')\nc.run(i, o)\nprint(c.client.count)\nc.close()\n"
+    )
+    exactly = body(source.replace("print(c.get_last_request_id())\n", ""), unsafe=False)
+    assert "InferModel(grpcclient.InferenceServerClient('u'), n, infer_exactly, seq" in exactly
 
 
 def test_asynchronous_requests() -> None:

@@ -28,7 +28,7 @@ from tritonclient_shim.rewrite.rules import (
     protocols,
 )
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
-from tritonclient_shim.rewrite.rules.infer import close, has_regions
+from tritonclient_shim.rewrite.rules.infer import has_regions
 from tritonclient_shim.rewrite.rules.models import CLASS, Carried, Form, form_of
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 
@@ -249,7 +249,7 @@ class _Planner:
                 )
             yield call, self._at(call, METHODS[known], draft, model)
         elif name in _NEUTRAL:
-            yield call, self._at(call, close, draft, model)
+            yield call, Plan(lambda: None, "stays")
         else:
             reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
             reason = reasons[0] if reasons else f"no client has a method {name}"

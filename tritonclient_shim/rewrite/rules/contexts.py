@@ -42,8 +42,8 @@ def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Pl
         if carried is not None and carried.form is not Form.CLIENT:
             text = _with_model(call, text, carried, draft)
         draft.change(call, text)
-        if carried is not None and not carried.is_object:
-            _check_model(call, arguments, draft, carried)
+        if carried is not None and carried.form is Form.CLIENT:
+            _check_model(call, draft.text(arguments["model_name"]), draft)
 
     what = f"{protocol or 'grpc or http'} client"
     if carried is not None and carried.form is not Form.CLIENT:
@@ -137,14 +137,12 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
     return Plan(carry_out, "the class InferModel", _OBJECT)
 
 
-def _check_model(
-    call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried
-) -> None:
+def _check_model(call: ast.Call, name: str, draft: Draft) -> None:
     """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
-    parent, name = draft.flows.parents[call], draft.text(arguments["model_name"])
-    client = ".args[0]" if carried.form is Form.PARTIAL else ""
+    parent = draft.flows.parents[call]
     if isinstance(parent, ast.Expr):
-        draft.change(call, lambda old: f"{old}{client}.get_model_config({name})")
+        draft.change(call, lambda old: f"{old}.get_model_config({name})")
     elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
-        target = draft.text(parent.targets[0])
-        draft.edits.after[parent].append(f"{target}{client}.get_model_config({name})")
+        draft.edits.after[parent].append(
+            f"{draft.text(parent.targets[0])}.get_model_config({name})"
+        )

@@ -290,13 +290,3 @@ def results(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         "result() of a future",
         _FUTURES if draft.beside.linked else "",
     )
-
-
-def close(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``close()`` → the same, of the client that a ``partial`` has."""
-    if carried is None or carried.form is not Form.PARTIAL:
-        return Plan(lambda: None, "stays")
-    return Plan(
-        lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.args[0].close()"),
-        "close() of the client",
-    )

@@ -30,7 +30,7 @@ _ASKING = frozenset(
     + ("get_last_request_model_name", "get_last_request_model_version")
 )
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
-_INFERRING = frozenset(("run", "close", "get_async_run_results", *_STARTING))
+_RUNNING = frozenset(("run", "get_async_run_results", *_STARTING))
 _WITHOUT_MODEL = frozenset(("get_async_run_results", "__enter__", *CLOSING, *_ASKING))
 
 
@@ -117,20 +117,14 @@ class Carried:
         )
 
     @property
-    def only_infers(self) -> bool:
-        """True if the program only infers with the contexts, and closes them."""
-        names = set(map(_name_of, self.group.calls))
-        plain = not self.group.taken and all(map(self._is_plain, self.group.creations))
-        return names <= _INFERRING and plain
+    def only_runs(self) -> bool:
+        """True if the program only sends requests with the contexts, and closes none."""
+        known = set(map(_name_of, self.group.calls)) <= _RUNNING and not self.group.taken
+        return known and not any(map(self._is_guarded, self.group.creations))
 
-    def _is_plain(self, call: ast.Call) -> bool:
-        """True if no ``with`` closes a context, and no container gets one of an unknown model."""
-        parent = self.draft.flows.parents[call]
-        kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript)
-        late = not isinstance(parent, (ast.Assign, ast.Expr)) or kept
-        return not isinstance(parent, (ast.withitem, ast.Call)) and not (
-            late and self.draft.is_tried(call)
-        )
+    def _is_guarded(self, call: ast.Call) -> bool:
+        """True if a ``with`` closes a context, or a ``try`` handles the error of its model."""
+        return isinstance(self.draft.flows.parents[call], ast.withitem) or self.draft.is_tried(call)
 
     @property
     def _first(self) -> _Arguments:
@@ -144,7 +138,7 @@ def form_of(group: Group, draft: Draft) -> Form:
         return Form.OBJECT
     if model.is_visible:
         return Form.CLIENT
-    return Form.PARTIAL if model.only_infers else Form.OBJECT
+    return Form.PARTIAL if model.only_runs else Form.OBJECT
 
 
 def parameters_of(call: ast.Call, id: str, draft: Draft) -> tuple[str, ...]:
