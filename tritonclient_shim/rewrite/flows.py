@@ -38,6 +38,8 @@ _HARMLESS = frozenset(
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr", "id", "print")
 )
+#: Some of these show what a request is: a number in v1, a future now.
+_SHOWING = frozenset({"print", "sorted"})
 _CARRYING = (
     *(ast.Assign, ast.AnnAssign, ast.Return, ast.Yield, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp, ast.withitem, ast.For, ast.Expr),
@@ -144,7 +146,7 @@ class Flows:
             if mixed:
                 group.escapes.append((node, "it may be an object of one class or another here"))
             return
-        reason = self._escape(node, parent)
+        reason = self._escape(node, parent, group.kind)
         if reason:
             group.escapes.append((node, reason))
 
@@ -152,18 +154,18 @@ class Flows:
         group = self._of.get((instance.of, instance.creation)) if instance.creation else None
         parent = self.parents[node]
         if group and isinstance(parent, (ast.Call, ast.keyword)):
-            reason = self._escape(node, parent)
+            reason = self._escape(node, parent, group.kind)
             if reason:
                 group.escapes.append((node, reason))
 
-    def _escape(self, node: ast.expr, parent: ast.AST) -> str:
+    def _escape(self, node: ast.expr, parent: ast.AST, kind: str) -> str:
         """Return why the next use of an object is unknown; '' if it is known."""
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         if isinstance(parent, ast.Call):
-            return (
-                "" if self._known(parent, node) else f"{spelt(parent.func) or 'a call'}() gets it"
-            )
+            shows = kind == REQUEST and last_name(parent.func) in _SHOWING
+            is_known = not shows and self._known(parent, node)
+            return "" if is_known else f"{spelt(parent.func) or 'a call'}() gets it"
         if isinstance(parent, (ast.Return, ast.Yield)) and not self._is_called(parent):
             return "its function returns it"
         if isinstance(parent, ast.Subscript) and parent.slice is node:

@@ -10,7 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Value, element
+from tritonclient_shim.migrate.values import REQUEST, Items
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -25,6 +25,7 @@ from tritonclient_shim.rewrite.rules.values import FLAGS
 _STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
+_NUMBERS = frozenset({REQUEST})
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 #: Parameters of ``InferContext.run`` that ``infer`` has too, and their names there.
 _KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
@@ -174,7 +175,7 @@ def start(id: str) -> Rule:
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
             raise Refused("put the context into a variable")
-        if draft.shows(_is_request) or _are_sorted(draft):
+        if _numbers_count(draft):
             raise Refused("do without the numbers of requests: futures have none")
         return Plan(
             lambda: _submit(names, arguments, call, draft, carried),
@@ -183,10 +184,6 @@ def start(id: str) -> Rule:
         )
 
     return rule
-
-
-def _is_request(value: Value) -> bool:
-    return isinstance(value, Instance) and value.of == REQUEST
 
 
 def _lines_of_all(draft: Draft, carried: Carried) -> Mapping[ast.Call, lines.Lines]:
@@ -239,19 +236,13 @@ def _make_pool(draft: Draft) -> None:
     draft.imports.add(f"\n{draft.called('pool')} = ThreadPoolExecutor({threads})")
 
 
-def _are_sorted(draft: Draft) -> bool:
-    """True if the program sorts requests, or a dict that has them as keys."""
-    keyed = {
-        draft.text(node.value)
-        for node in ast.walk(draft.source.tree)
-        if isinstance(node, ast.Subscript)
-        and any(map(_is_request, draft.evaluator.of(index(node))))
-    }
-    return any(
-        draft.text(call.args[0]) in keyed
-        or any(map(_is_request, element(draft.evaluator.of(call.args[0]))))
-        for call in draft.evaluator.scopes.calls
-        if last_name(call.func) == "sorted" and call.args
+def _numbers_count(draft: Draft) -> bool:
+    """True if the program prints the numbers of requests, or sorts them, also as keys of a dict."""
+    subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
+    keyed = {draft.text(node.value) for node in subscripts if draft.flows.of(index(node), _NUMBERS)}
+    sorting = (call for call in draft.evaluator.scopes.calls if last_name(call.func) == "sorted")
+    return any(draft.text(call.args[0]) in keyed for call in sorting if call.args) or any(
+        group.kind == REQUEST and group.escapes for group in draft.flows.groups
     )
 
 
