@@ -38,8 +38,6 @@ _HARMLESS = frozenset(
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr", "id", "print")
 )
-#: Some of these show what a request is: a number in v1, a future now.
-_SHOWING = frozenset({"print", "sorted"})
 _CARRYING = (
     *(ast.Assign, ast.AnnAssign, ast.Return, ast.Yield, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp, ast.withitem, ast.For, ast.Expr),
@@ -163,7 +161,7 @@ class Flows:
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         if isinstance(parent, ast.Call):
-            shows = kind == REQUEST and last_name(parent.func) in _SHOWING
+            shows = kind == REQUEST and last_name(parent.func) == "print"
             is_known = not shows and self._known(parent, node)
             return "" if is_known else f"{spelt(parent.func) or 'a call'}() gets it"
         if isinstance(parent, (ast.Return, ast.Yield)) and not self._is_called(parent):

@@ -10,7 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.migrate.values import REQUEST, Items
+from tritonclient_shim.migrate.values import REQUEST, Items, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -240,10 +240,13 @@ def _numbers_count(draft: Draft) -> bool:
     """True if the program prints the numbers of requests, or sorts them, also as keys of a dict."""
     subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
     keyed = {draft.text(node.value) for node in subscripts if draft.flows.of(index(node), _NUMBERS)}
-    sorting = (call for call in draft.evaluator.scopes.calls if last_name(call.func) == "sorted")
-    return any(draft.text(call.args[0]) in keyed for call in sorting if call.args) or any(
-        group.kind == REQUEST and group.escapes for group in draft.flows.groups
-    )
+    for call in draft.evaluator.scopes.calls:
+        if last_name(call.func) == "sorted" and call.args:
+            elements = element(draft.evaluator.of(call.args[0]))
+            is_sorted = any(getattr(value, "of", "") == REQUEST for value in elements)
+            if is_sorted or draft.text(call.args[0]) in keyed:
+                return True
+    return any(group.kind == REQUEST and group.escapes for group in draft.flows.groups)
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
