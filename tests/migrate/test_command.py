@@ -16,7 +16,7 @@ from tritonclient_shim.cli import main
 from tritonclient_shim.rewrite import groups, rules
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules import infer
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Contexts
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 SOURCE = f"{STAR}{CONTEXT}# a comment\nr = ctx.run(i,  o)\n"
@@ -113,10 +113,10 @@ def test_bug_of_a_rule_does_not_stop_the_others(
     """A file that makes a rule fail is reported as a bug. The other files are written."""
     real = infer.run
 
-    def fails(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    def fails(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         if draft.source.path == "b.py":
             raise KeyError("no such key")
-        return real(call, draft, carried)
+        return real(call, draft, contexts)
 
     monkeypatch.setattr(rules, "METHODS", {**rules.METHODS, "TS051": fails})
     monkeypatch.setattr(groups, "METHODS", rules.METHODS)

@@ -29,7 +29,7 @@ from tritonclient_shim.rewrite.rules import (
 )
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
-from tritonclient_shim.rewrite.rules.models import CLASS, Carried, Form, form_of
+from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_of
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 
 INFER = f"{API}.InferContext"
@@ -213,47 +213,42 @@ class _Planner:
         return plans
 
     def _group(self, group: Group) -> Iterator[tuple[ast.AST, Plan]]:
-        """Yield the plans for contexts: a client each, or an object that knows its model."""
-        draft, model = self._draft, None
-        if group.kind == INFER:
-            model = self._model(group)
-        else:
-            taken = [(node, "its method is handed on") for node in group.taken]
+        """Yield the plans for contexts and their uses."""
+        contexts = self._contexts(group)
+        for call in group.creations:
+            yield call, self._at(call, client, CREATIONS[group.kind], self._draft, contexts)
+        for call in group.calls:
+            yield call, self._use(call, contexts)
+
+    def _contexts(self, group: Group) -> Contexts:
+        """Return what contexts become: clients, or objects that know their model."""
+        taken = [(node, "its method is handed on") for node in group.taken]
+        if group.kind != INFER:
             for node, reason in (*group.escapes, *taken):
                 raise Refused(f"{reason}, and expects v1's context", node=node)
-        for call in group.creations:
-            yield call, self._at(call, client, CREATIONS[group.kind], draft, model)
-        for call in group.calls:
-            yield from self._use(call, model)
-
-    def _model(self, group: Group) -> Carried:
-        """Return how the requests of contexts know their model."""
+            return Contexts(group, self._draft)
         if self._unit.kind or group.escapes:
-            return Carried(group, self._draft, Form.OBJECT, escapes=True)
+            return Contexts(group, self._draft, Form.OBJECT, escapes=True)
         try:
-            return Carried(group, self._draft, form_of(group, self._draft))
+            return Contexts(group, self._draft, form_of(group, self._draft))
         except Refused as refused:
             refused.node = group.creations[0]
             raise
 
-    def _use(self, call: ast.Call, model: Carried | None) -> Iterator[tuple[ast.AST, Plan]]:
+    def _use(self, call: ast.Call, contexts: Contexts) -> Plan:
         assert isinstance(call.func, ast.Attribute)
         draft, name = self._draft, call.func.attr
         ids = [site.id for site in draft.sites if site.call is call]
         known = next((id for id in ids if id in METHODS), "")
         if known:
-            if known in _REQUESTS and model:
-                outputs = arguments(PARAMETERS[known], call).get("outputs")
-                self._unit.hidden = self._unit.hidden or (
-                    None if isinstance(outputs, ast.Dict) else call
-                )
-            yield call, self._at(call, METHODS[known], draft, model)
-        elif name in _NEUTRAL:
-            yield call, Plan(lambda: None, "stays")
-        else:
-            reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
-            reason = reasons[0] if reasons else f"no client has a method {name}"
-            raise Refused(reason, node=call)
+            outputs = arguments(PARAMETERS.get(known, ()), call).get("outputs")
+            if known in _REQUESTS and not isinstance(outputs, ast.Dict):
+                self._unit.hidden = call
+            return self._at(call, METHODS[known], draft, contexts)
+        if name in _NEUTRAL:
+            return Plan(lambda: None, "stays")
+        reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
+        raise Refused(reasons[0] if reasons else f"no client has a method {name}", node=call)
 
     def _stray(self, node: ast.AST, site: Site) -> Plan:
         """Return the plan for a use that belongs to no group."""
@@ -265,13 +260,12 @@ class _Planner:
         if site.id in METHODS:
             if not isinstance(node, ast.Call):
                 raise Refused("call the method instead of handing it on")
-            return METHODS[site.id](node, draft, Carried(Group(INFER), draft, Form.OBJECT))
+            return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
         owner = draft.evaluator.of(getattr(site.node, "value", site.node))
         is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
         if isinstance(node, ast.Call) and not is_method:  # of the constructor
-            return client(
-                node, site.id, draft, Carried(Group(INFER, [node]), draft, Form.OBJECT, True)
-            )
+            made = Contexts(Group(INFER, [node]), draft, Form.OBJECT, escapes=True)
+            return client(node, site.id, draft, made)
         return class_itself(site.node, draft)
 
     def _at(self, node: ast.AST, rule: Callable[..., Plan], *more: object) -> Plan:

@@ -16,7 +16,7 @@ from tritonclient_shim.rewrite.flows import Group
 from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
-    Carried,
+    Contexts,
     Form,
     context_arguments,
     parameters_of,
@@ -30,7 +30,7 @@ _FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1'
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
-def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Plan:
+def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
     arguments = context_arguments(call, id, draft)
     names = parameters_of(call, id, draft)
@@ -38,18 +38,18 @@ def client(call: ast.Call, id: str, draft: Draft, carried: Carried | None) -> Pl
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
-        text = _client(call, names, protocol, arguments, draft, carried)
-        if carried is not None and carried.form is not Form.CLIENT:
-            text = _with_model(call, text, carried, draft)
+        text = _client(call, names, protocol, arguments, draft, contexts)
+        if contexts.form is not Form.CLIENT:
+            text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
-        if carried is not None and carried.form is Form.CLIENT:
+        if contexts.group.kind == CLASS.name and contexts.form is Form.CLIENT:
             _check_model(call, draft.text(arguments["model_name"]), draft)
 
     what = f"{protocol or 'grpc or http'} client"
-    if carried is not None and carried.form is not Form.CLIENT:
-        what = carried.form.value
+    if contexts.form is not Form.CLIENT:
+        what = contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
-    return Plan(carry_out, what, _OBJECT if carried and carried.escapes else unsafe)
+    return Plan(carry_out, what, _OBJECT if contexts.escapes else unsafe)
 
 
 def _client(
@@ -58,7 +58,7 @@ def _client(
     protocol: str,
     arguments: Mapping[str, ast.expr],
     draft: Draft,
-    carried: Carried | None,
+    contexts: Contexts,
 ) -> Change:
     """Return what turns the text of a context into that of a client."""
     url, headers, after = arguments["url"], arguments.get("http_headers"), []
@@ -71,8 +71,8 @@ def _client(
     if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
         kept["verbose"] = "verbose"
     sends_headers = draft.constant(headers) not in _NO_HEADERS
-    connects = carried is not None and carried.shared and protocol != "grpc"
-    asks = carried is not None and carried.asks
+    connects = contexts.shared and protocol != "grpc"
+    asks = contexts.asks
     function = ("ThreadClient" if connects else "") if protocol else "connect"
     helpers = {function: bool(function), "RememberingClient": asks}
     helpers["with_headers"] = sends_headers and not function
@@ -91,22 +91,22 @@ def _client(
     return text
 
 
-def _with_model(call: ast.Call, client: Change, carried: Carried, draft: Draft) -> Change:
+def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft) -> Change:
     """Return what turns the text of a context into a client with its model."""
     is_unbound = parameters_of(call, "TS050", draft)[0] == "self"
-    function = function_of(carried, draft)
-    if carried.is_object:
+    function = function_of(contexts, draft)
+    if contexts.is_object:
         place_class(call.func, draft)
     else:
         draft.imports.add("from functools import partial")
-    if function != "infer" or not carried.is_object:
+    if function != "infer" or not contexts.is_object:
         draft.need(function)
 
     def text(old: str) -> str:
-        own_model = Carried(Group(carried.group.kind, [call]), draft)
+        own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
         called, parts = draft.called(function), [client(old), own_model.name()]
-        if not carried.is_object:
+        if not contexts.is_object:
             return f"partial({', '.join([called, *parts, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
         parts += [] if function == "infer" else [called]

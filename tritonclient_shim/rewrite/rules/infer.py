@@ -18,7 +18,7 @@ from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.methods import Rule
-from tritonclient_shim.rewrite.rules.models import Carried, Form
+from tritonclient_shim.rewrite.rules.models import Contexts, Form
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.values import FLAGS
 
@@ -31,29 +31,28 @@ _FUTURES = "requests are futures: other files of the program may expect numbers"
 _KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
 
 
-def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
-    assert carried is not None
     names = PARAMETERS["TS051"]
     arguments = _request_arguments(names, call, draft)
     regions = has_regions(call, arguments, draft)
-    if regions and carried.is_object:
+    if regions and contexts.is_object:
         raise Refused("name the model at requests with tensors in shared memory")
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
-    if carried.is_object:
+    if contexts.is_object:
         return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
-    options = _options(arguments, draft, carried)
-    in_lines = None if regions else lines.lines_of(call, arguments, options, draft, carried)
+    options = _options(arguments, draft, contexts)
+    in_lines = None if regions else lines.lines_of(call, arguments, options, draft, contexts)
     if in_lines is not None:
         known = in_lines
         return Plan(lambda: lines.write(known, call, draft), "infer", lines.UNSAFE)
     function = "infer_in_regions" if regions else infer_function(draft)
-    if carried.form is Form.PARTIAL:
-        function = function_of(carried, draft)
+    if contexts.form is Form.PARTIAL:
+        function = function_of(contexts, draft)
 
     def carry_out() -> None:
-        draft.change(call, _request(function, names, arguments, call, draft, carried))
+        draft.change(call, _request(function, names, arguments, call, draft, contexts))
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
 
@@ -80,10 +79,10 @@ def infer_function(draft: Draft) -> str:
     return "infer_classes" if draft.has_classes else "infer"
 
 
-def function_of(carried: Carried, draft: Draft) -> str:
+def function_of(contexts: Contexts, draft: Draft) -> str:
     """Return the one helper for all requests of contexts that become a ``partial``."""
     names = PARAMETERS["TS051"]
-    calls = [call for call in carried.group.calls if last_name(call.func) == "run"]
+    calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
     regions = any(has_regions(call, call_arguments(names, call), draft) for call in calls)
     return "infer_in_regions" if regions else infer_function(draft)
 
@@ -108,24 +107,24 @@ def _request(
     arguments: Mapping[str, ast.expr],
     call: ast.Call,
     draft: Draft,
-    carried: Carried,
+    contexts: Contexts,
     pool: str = "",
 ) -> Change:
     """Return what replaces a request's method by a helper, which a pool calls if there is one."""
     _plain_outputs(arguments, draft)
     kept = {**_KEPT, "batch_size": "batch_size"} if function == "infer_in_regions" else _KEPT
-    if carried.is_object:
+    if contexts.is_object:
         own = {name: name for name in names if name != "callback"}
         kept = {**own, "inputs": "", "outputs": ""}
-    after = _options(arguments, draft, carried)
-    if carried.form is Form.CLIENT:
+    after = _options(arguments, draft, contexts)
+    if contexts.form is Form.CLIENT:
         draft.need(function)
 
     def change(old: str) -> str:
         called, before = draft.new(owner(call)), []
-        if carried.form is Form.CLIENT:
-            called, before = draft.called(function), [called, carried.name()]
-        elif carried.is_object:
+        if contexts.form is Form.CLIENT:
+            called, before = draft.called(function), [called, contexts.name()]
+        elif contexts.is_object:
             called += ".run"
         if pool:
             called, before = f"{pool}.submit", [called, *before]
@@ -135,12 +134,12 @@ def _request(
 
 
 def _options(
-    arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried
+    arguments: Mapping[str, ast.expr], draft: Draft, contexts: Contexts
 ) -> list[NewArgument]:
     """Return the version of the model and the sequence as arguments of ``infer``."""
-    if carried.is_object:
+    if contexts.is_object:
         return []
-    options = carried.options() if carried.form is Form.CLIENT else {}
+    options = contexts.options() if contexts.form is Form.CLIENT else {}
     corr_id, flags = arguments.get("corr_id"), arguments.get("flags")
     if corr_id is not None and draft.constant(corr_id):
         options["sequence_id"] = f"int({draft.text(corr_id)})"
@@ -168,8 +167,7 @@ def start(id: str) -> Rule:
     """Return the rule for a method that starts a request: with a callback first, or without."""
     names = PARAMETERS[id]
 
-    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        assert carried is not None
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         arguments = _request_arguments(names, call, draft)
         if has_regions(call, arguments, draft):
             raise Refused("send requests with tensors in shared memory with run()")
@@ -178,7 +176,7 @@ def start(id: str) -> Rule:
         if _numbers_count(draft):
             raise Refused("do without the numbers of requests: futures have none")
         return Plan(
-            lambda: _submit(names, arguments, call, draft, carried),
+            lambda: _submit(names, arguments, call, draft, contexts),
             "pool.submit(infer, client, …)",
             _FUTURES if draft.beside.linked else "",
         )
@@ -186,18 +184,18 @@ def start(id: str) -> Rule:
     return rule
 
 
-def _lines_of_all(draft: Draft, carried: Carried) -> Mapping[ast.Call, lines.Lines]:
+def _lines_of_all(draft: Draft, contexts: Contexts) -> Mapping[ast.Call, lines.Lines]:
     """Return the lines for all asynchronous requests, if arrays do for their results."""
     calls = {site.call: site.id for site in draft.sites if site.call and site.id in _STARTS}
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
-    known = not draft.beside.linked and set(carried.group.calls).issuperset((*calls, *ends))
+    known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
     if not known or not all(lines.reads_of(call, draft) for call in ends):
         return {}
     requests = {}
     for call, id in calls.items():
         arguments = _request_arguments(PARAMETERS[id], call, draft)
-        options = _options(arguments, draft, carried)
-        request = lines.lines_of(call, arguments, options, draft, carried)
+        options = _options(arguments, draft, contexts)
+        request = lines.lines_of(call, arguments, options, draft, contexts)
         if request is None or not request.has_rows:
             return {}
         requests[call] = request
@@ -209,12 +207,12 @@ def _submit(
     arguments: Mapping[str, ast.expr],
     call: ast.Call,
     draft: Draft,
-    carried: Carried,
+    contexts: Contexts,
 ) -> None:
     """Send a request in a thread of a pool."""
     callback, pool = arguments.get("callback"), draft.called("pool")
     _make_pool(draft)
-    known = _lines_of_all(draft, carried).get(call)
+    known = _lines_of_all(draft, contexts).get(call)
     if known is not None:
         draft.edits.before[draft.edits.statement(call)].append(lambda: "\n".join(known.above()))
         infer = f"{pool}.submit({draft.text(owner(call))}.infer"
@@ -223,7 +221,7 @@ def _submit(
         draft.imports.add("from copy import deepcopy")  # the program may change its arrays
         draft.change(arguments["inputs"], lambda old: f"deepcopy({old})")
         function = infer_function(draft)
-        draft.change(call, _request(function, names, arguments, call, draft, carried, pool))
+        draft.change(call, _request(function, names, arguments, call, draft, contexts, pool))
     if callback is not None:
         draft.imports.add("from functools import partial")
         draft.change(call, _with_callback(callback, draft.text(owner(call)), draft))
@@ -260,7 +258,7 @@ def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
     return change
 
 
-def results(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_async_run_results(request)`` → ``request.result()``."""
     arguments = call_arguments(PARAMETERS["TS055"], call)
     request, wait = arguments.get("request_id"), arguments.get("wait")
@@ -276,7 +274,7 @@ def results(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
     def carry_out() -> None:
         draft.change(call, change)
-        if carried is not None and _lines_of_all(draft, carried):
+        if _lines_of_all(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
     return Plan(

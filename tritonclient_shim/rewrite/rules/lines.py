@@ -10,7 +10,7 @@ from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.rewrite.calls import NewArgument, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules.models import Carried, Form, context_arguments
+from tritonclient_shim.rewrite.rules.models import Contexts, Form, context_arguments
 from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
@@ -43,13 +43,13 @@ class Lines:
         options: Sequence[NewArgument],
         model: ModelProfile,
         draft: Draft,
-        carried: Carried,
+        contexts: Contexts,
     ) -> None:
         self._call, self._options, self._model = call, options, model
-        self._draft, self._carried = draft, carried
+        self._draft, self._carried = draft, contexts
         inputs, self._outputs = arguments["inputs"], arguments["outputs"]
         self._tensors, self._wanted = _items(inputs), _items(self._outputs)
-        creations = [context_arguments(item, "TS050", draft) for item in carried.group.creations]
+        creations = [context_arguments(item, "TS050", draft) for item in contexts.group.creations]
         protocols = {protocol_of(item["protocol"], draft) for item in creations}
         self._module = f"{protocols.pop()}client" if len(protocols) == 1 else "client"
 
@@ -173,19 +173,19 @@ def lines_of(
     arguments: Mapping[str, ast.expr],
     options: Sequence[NewArgument],
     draft: Draft,
-    carried: Carried,
+    contexts: Contexts,
 ) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
     known = draft.options.models
-    if not known or not draft.options.unsafe or carried.form is not Form.CLIENT:
+    if not known or not draft.options.unsafe or contexts.form is not Form.CLIENT:
         return None
     if arguments.keys() & {"priority", "timeout_us"}:
         return None
-    first = context_arguments(carried.group.creations[0], "TS050", draft)
+    first = context_arguments(contexts.group.creations[0], "TS050", draft)
     model = known.get(str(draft.constant(first["model_name"])))
     if model is None or not _has_place(call, draft):
         return None
-    lines = Lines(call, arguments, options, model, draft, carried)
+    lines = Lines(call, arguments, options, model, draft, contexts)
     return lines if lines.is_known else None
 
 

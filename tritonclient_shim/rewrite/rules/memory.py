@@ -14,7 +14,7 @@ from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import Rule, by_function, objects
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Contexts
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
@@ -24,7 +24,7 @@ _FIELDS = "its regions have other fields than v1's, but for name and byte_size"
 def of_region(method: str, *parts: str) -> Rule:
     """Return the rule for a method with a handle → a method with parts of the region."""
 
-    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         handle = call_arguments(("shm_handle",), call).get("shm_handle")
         unsafe = _region(handle, draft)
 
@@ -45,7 +45,7 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
     return "" if draft.flows.of(handle, frozenset({HANDLE})) else _ELSEWHERE
 
 
-def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_shared_memory_status().shared_memory_region`` → the regions that a client returns."""
     regions = draft.flows.parents[call]
     is_list = getattr(regions, "attr", "") == "shared_memory_region"
@@ -65,13 +65,13 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     return Plan(carry_out, "get_system_shared_memory_status()", _FIELDS)
 
 
-def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def unregister(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``unregister(handle)`` → a helper, which waits for the server to let go of the region."""
     handle = call_arguments(("shm_handle",), call).get("shm_handle")
     return _unregister(call, draft, handle, _region(handle, draft))
 
 
-def unregister_all(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def unregister_all(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``unregister_all()`` → the same helper without a region."""
     call_arguments((), call)
     return _unregister(call, draft, None, "")

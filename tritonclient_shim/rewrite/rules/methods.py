@@ -8,18 +8,18 @@ from typing import Callable
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Contexts
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _LAST = "it is of the last request that was done"
 
-Rule = Callable[[ast.Call, Draft, "Carried | None"], Plan]
+Rule = Callable[[ast.Call, Draft, Contexts], Plan]
 
 
 def renamed(name: str) -> Rule:
     """Return a rule that gives a method another name."""
 
-    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         return Plan(lambda: with_method(call, draft, name), name)
 
     return rule
@@ -35,19 +35,18 @@ def with_method(call: ast.Call, draft: Draft, name: str) -> None:
 def asked(form: str, helper: str = "", unsafe: str = "") -> Rule:
     """Return the rule for a method that tells of past requests: their client tells it now."""
 
-    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        assert carried is not None
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         call_arguments((), call)
-        if not carried.group.creations:
+        if not contexts.group.creations:
             raise Refused("name the model at each request, or read model and times there")
-        part = ".client" if carried.is_object else ""
+        part = ".client" if contexts.is_object else ""
 
         def carry_out() -> None:
             draft.need(*([helper] if helper else []))
             called = draft.called(helper)
             draft.change(call, lambda old: form.format(called, f"{draft.new(owner(call))}{part}"))
 
-        is_last = helper == "last_model" and carried.starts
+        is_last = helper == "last_model" and contexts.starts
         return Plan(carry_out, form.format(helper, "client"), _LAST if is_last else unsafe)
 
     return rule
@@ -63,7 +62,7 @@ def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
     return Plan(carry_out, what)
 
 
-def index(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def index(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Keep ``get_model_repository_index().models``: gRPC has both, HTTP a list of dicts."""
     around = draft.around_result(call)
     if not draft.options.to or not all(getattr(x, "attr", "") == "models" for x in around):
@@ -87,9 +86,8 @@ def objects(rows: str) -> str:
     return f"[SimpleNamespace(**row) for row in {rows}]"
 
 
-def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``correlation_id()`` → the argument of the context."""
-    assert carried is not None
-    if carried.is_object:
+    if contexts.is_object:
         return Plan(lambda: None, "the same")
-    return Plan(lambda: draft.replace(call, carried.sequence() or "0"), "the sequence's id")
+    return Plan(lambda: draft.replace(call, contexts.sequence() or "0"), "the sequence's id")

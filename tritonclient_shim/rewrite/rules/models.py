@@ -43,8 +43,8 @@ class Form(Enum):
 
 
 @dataclass(frozen=True)
-class Carried:
-    """How the requests of a group of contexts know their model."""
+class Contexts:
+    """A group of contexts: what they become, and what their uses need to know."""
 
     group: Group
     draft: Draft
@@ -93,8 +93,8 @@ class Carried:
 
     @property
     def shared(self) -> bool:
-        """True if several threads may use the client. HTTP clients are not thread-safe."""
-        return self.starts or self.draft.has_threads
+        """True if several threads may send requests. HTTP clients are not thread-safe."""
+        return self.starts or self.draft.has_threads and self.group.kind == CLASS.name
 
     @property
     def is_visible(self) -> bool:
@@ -133,7 +133,7 @@ class Carried:
 
 def form_of(group: Group, draft: Draft) -> Form:
     """Return what contexts become that no other code gets."""
-    model = Carried(group, draft)
+    model = Contexts(group, draft)
     if any(node.attr not in CLOSING for node in group.taken):
         return Form.OBJECT
     if model.is_visible:

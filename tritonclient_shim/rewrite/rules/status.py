@@ -11,7 +11,7 @@ from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.models import Carried, same_at
+from tritonclient_shim.rewrite.rules.models import Contexts, same_at
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
@@ -32,7 +32,7 @@ _CODES = frozenset(
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 
 
-def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft)
     if reads is not None:
