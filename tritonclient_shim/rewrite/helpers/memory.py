@@ -58,12 +58,12 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     config = model_config(client, model_name)
-    tensors, wanted, results = [], [], {}
+    batches, tensors, wanted, results = config.max_batch_size > 0, [], [], {}
     for name, rows in inputs.items():
         if isinstance(rows, Region) or isinstance(rows[0], Region):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
-        array = np.stack(rows) if config.max_batch_size else np.asarray(rows[0])
+        array = np.stack(rows) if batches else np.asarray(rows[0])
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     for name, target in outputs.items():
@@ -74,22 +74,18 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     for name, target in outputs.items():
         is_region = isinstance(target, Region)
         array = contents(target, result, name) if is_region else result.as_numpy(name)
-        results[name] = list(array.copy()) if config.max_batch_size else [array.copy()]
+        results[name] = list(array.copy()) if batches else [array.copy()]
     return results
 
 
 def region_input(triton, config, name, rows, batch_size):
-    """Return an input that the server reads from a region."""
+    """Return an input that the server reads from a region, which has the size of the input."""
     known = {item.name: item for item in config.input}[name]
     region, dims = (rows, known.dims) if isinstance(rows, Region) else rows
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
-    datatype = datatype.replace("STRING", "BYTES")
     shape = [batch_size, *dims] if config.max_batch_size else list(dims)
-    size = region.byte_size
-    if datatype != "BYTES":
-        size = int(np.prod(shape)) * np.dtype(triton_to_np_dtype(datatype)).itemsize
-    tensor = triton.InferInput(name, shape, datatype)
-    tensor.set_shared_memory(region.name, size)
+    tensor = triton.InferInput(name, shape, datatype.replace("STRING", "BYTES"))
+    tensor.set_shared_memory(region.name, region.byte_size)
     return tensor
 
 

@@ -10,15 +10,8 @@ import types
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from tritonclient.grpc import model_config_pb2
-from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.rewrite.helpers.requests import model_config
-
-
-def config_status(client, model_name):
-    """Return the part of a status that has the configuration of a model."""
-    model = types.SimpleNamespace(config=model_config(client, model_name))
-    return types.SimpleNamespace(model_status={model_name: model})
 
 
 class ServerReadyState(enum.IntEnum):
@@ -68,7 +61,7 @@ def server_status(client, model_name=""):
         if row.get("version") and model_name in ("", row["name"]):
             add_version(client, models[row["name"]], row)
     if model_name and not models:
-        raise InferenceServerException(f"no status available for unknown model '{model_name}'")
+        client.get_model_config(model_name)  # raises the error of an unknown model
     return Status(
         id=server["name"],
         version=server["version"],

@@ -6,11 +6,10 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
-import tritonclient.grpc as grpcclient
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
+from tritonclient.utils import deserialize_bytes_tensor
 
 from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
-from tritonclient_shim.rewrite.helpers.status import config_status, server_status
 
 
 class RequestStatusCode(enum.IntEnum):
@@ -28,8 +27,9 @@ class Record(types.SimpleNamespace):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        makers = {"meta_data": Record, "cls": Record, "input": Records, "output": Records}
-        makers.update(msg=str, model_name=str, dims=list, raw_input=list, raw_output=list)
+        lists = ("input", "output", "dims", "raw_input", "raw_output", "batch_classes")
+        makers = {"meta_data": Record, "cls": Record, "msg": str, "model_name": str}
+        makers.update(dict.fromkeys(lists, Records))
         setattr(self, name, makers.get(name, int)())
         return vars(self)[name]
 
@@ -49,8 +49,6 @@ class Records(list):
 
 class InferStub:
     """A stub with v1's calls, which sends KServe's messages."""
-
-    status = staticmethod(config_status)
 
     def __init__(self, channel):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -78,41 +76,24 @@ class InferStub:
         return map(self.Infer, requests)
 
     def Status(self, request, timeout=None):
-        """Return a message with the status of a model, or with the error of the server."""
+        """Return a message with the configuration of a model, or of all that are ready."""
+        names, ready = [request.model_name], service_pb2.RepositoryIndexRequest(ready=True)
         try:
-            if request.model_name:
-                model_config(self, request.model_name)  # raises the error of an unknown model
-            status = self.status(self, request.model_name)
+            server = self.stub.ServerMetadata(service_pb2.ServerMetadataRequest(), timeout)
+            if not request.model_name:
+                names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
+            models = {name: Record(config=model_config(self, name)) for name in names}
         except grpc.RpcError as error:
             return failed(error)
+        status = Record(id=server.name, version=server.version, model_status=models)
+        status.ready_state = 2  # SERVER_READY
         return succeeded(server_status=status)
 
     def Health(self, request, timeout=None):
         """Return a message that says if the server is ready, or live."""
-        if request.mode == "ready":
-            health = self.stub.ServerReady(service_pb2.ServerReadyRequest(), timeout).ready
-        else:
-            health = self.stub.ServerLive(service_pb2.ServerLiveRequest(), timeout).live
-        return succeeded(health=health)
-
-
-class StatusStub(InferStub):
-    """A stub whose status has all that a server reports."""
-
-    status = staticmethod(server_status)
-
-    def get_server_metadata(self):
-        """Return name and version of the server."""
-        return self.stub.ServerMetadata(service_pb2.ServerMetadataRequest())
-
-    def get_model_repository_index(self):
-        """Return the models of the repository."""
-        return self.stub.RepositoryIndex(service_pb2.RepositoryIndexRequest())
-
-    def get_inference_statistics(self, name, version):
-        """Return the statistics of a version of a model."""
-        wanted = service_pb2.ModelStatisticsRequest(name=name, version=version)
-        return self.stub.ModelStatistics(wanted)
+        live = self.stub.ServerLive(service_pb2.ServerLiveRequest(), timeout).live
+        ready = self.stub.ServerReady(service_pb2.ServerReadyRequest(), timeout).ready
+        return succeeded(health=ready if request.mode == "ready" else live)
 
 
 def succeeded(**fields):
@@ -131,8 +112,8 @@ def failed(error):
 def infer_request(config, request):
     """Return KServe's message for a request."""
     header, known = request.meta_data, {item.name: item for item in config.input}
-    version = str(request.model_version) if request.model_version > 0 else ""
-    message = service_pb2.ModelInferRequest(model_name=request.model_name, model_version=version)
+    message = service_pb2.ModelInferRequest(model_name=request.model_name)
+    message.model_version = str(request.model_version) if request.model_version > 0 else ""
     message.raw_input_contents.extend(map(bytes, request.raw_input))
     for item in header.input:
         tensor = known.get(item.name, model_config_pb2.ModelInput())
@@ -155,17 +136,17 @@ def infer_request(config, request):
 
 def infer_response(request, reply, batches):
     """Return a message with the results: arrays as bytes, and classes in its header."""
-    result, raw, outputs = grpcclient.InferResult(reply), [], []
-    contents = {item.name: raw for item, raw in zip(reply.outputs, reply.raw_output_contents)}
+    raw, outputs = [], Records()
+    known = {item.name: (item, raw) for item, raw in zip(reply.outputs, reply.raw_output_contents)}
     for wanted in request.meta_data.output:
-        outputs.append(Record(name=wanted.name, batch_classes=[]))
-        array = result.as_numpy(wanted.name)
+        output, content = known[wanted.name]
+        message = outputs.add(name=wanted.name)
         if wanted.cls.count:
-            rows = array.reshape(-1, array.shape[-1])
-            outputs[-1].batch_classes = [Record(cls=list(map(class_record, row))) for row in rows]
+            rows = deserialize_bytes_tensor(content).reshape(-1, output.shape[-1])
+            message.batch_classes = [Record(cls=list(map(class_record, row))) for row in rows]
         else:
-            outputs[-1].raw = Record(dims=list(result.get_output(wanted.name).shape)[batches:])
-            raw.append(contents[wanted.name])
+            message.raw = Record(dims=list(output.shape)[batches:])
+            raw.append(content)
     size, number = request.meta_data.batch_size or 1, request.meta_data.id
     header = Record(output=outputs, batch_size=size, id=number, model_name=reply.model_name)
     header.model_version = int(reply.model_version)

@@ -36,12 +36,15 @@ METHODS: Mapping[str, Rule] = {
     "TS031": methods.index,
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
-    "TS041": memory.of_region("register_system_shared_memory", "name", "key", "byte_size"),
-    "TS042": memory.of_region(
-        "register_cuda_shared_memory", "name", "key", "device_id", "byte_size"
+    "TS041": memory.of_region(
+        "{client}.register_system_shared_memory({region}.name, {region}.key, {region}.byte_size)"
     ),
-    "TS043": memory.unregister,
-    "TS044": memory.unregister_all,
+    "TS042": memory.of_region(
+        "{client}.register_cuda_shared_memory("
+        "{region}.name, {region}.key, {region}.device_id, {region}.byte_size)"
+    ),
+    "TS043": memory.of_region("({client}, {region})", "unregister_region"),
+    "TS044": memory.of_region("({client})", "unregister_region"),
     "TS045": memory.status,
     "TS051": infer.run,
     "TS052": infer.start("TS052"),
@@ -73,15 +76,15 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
     "TS011": values.protocol_from_text,
 }
 MEMORY: Mapping[str, _NodeRule] = {
-    "TS081": memory.create("create_region"),
-    "TS086": memory.create("create_cuda_region"),
+    "TS081": memory.by_helper("create_region"),
+    "TS086": memory.by_helper("create_cuda_region"),
     **dict.fromkeys(("TS082", "TS083", "TS087", "TS088"), memory.of_handle),
     **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": loose.exception,
-    **dict.fromkeys(("TS065", "TS084", "TS089"), memory.strings),
+    **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": loose.numpy_name,
     "TS203": loose.future_name,
 }

@@ -9,6 +9,7 @@ import ast
 from dataclasses import replace
 from typing import Callable
 
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -21,19 +22,25 @@ _ELSEWHERE = "code elsewhere may expect a handle, or make one"
 _FIELDS = "its regions have other fields than v1's, but for name and byte_size"
 
 
-def of_region(method: str, *parts: str) -> Rule:
-    """Return the rule for a method with a handle → a method with parts of the region."""
+def of_region(form: str, helper: str = "") -> Rule:
+    """Return the rule for a method with a handle → a call with the client and the region.
+
+    ``helper``: the function of the helpers that is called with the arguments of ``form``.
+    """
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         handle = call_arguments(("shm_handle",), call).get("shm_handle")
-        unsafe = _region(handle, draft)
+        unsafe = _region(handle, draft) if "{region}" in form else ""
 
         def change(old: str) -> str:
-            assert handle is not None
-            arguments = ", ".join(f"{draft.primary(handle)}.{part}" for part in parts)
-            return f"{draft.new(owner(call))}.{method}({arguments})"
+            region = draft.primary(handle) if handle is not None else ""
+            return draft.called(helper) + form.format(client=draft.new(owner(call)), region=region)
 
-        return Plan(lambda: draft.change(call, change), method, unsafe)
+        def carry_out() -> None:
+            draft.need(*filter(None, [helper]))
+            draft.change(call, change)
+
+        return Plan(carry_out, helper + form.format(client="client", region="region"), unsafe)
 
     return rule
 
@@ -65,39 +72,15 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     return Plan(carry_out, "get_system_shared_memory_status()", _FIELDS)
 
 
-def unregister(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``unregister(handle)`` → a helper, which waits for the server to let go of the region."""
-    handle = call_arguments(("shm_handle",), call).get("shm_handle")
-    return _unregister(call, draft, handle, _region(handle, draft))
-
-
-def unregister_all(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``unregister_all()`` → the same helper without a region."""
-    call_arguments((), call)
-    return _unregister(call, draft, None, "")
-
-
-def _unregister(call: ast.Call, draft: Draft, handle: ast.expr | None, unsafe: str) -> Plan:
-    def change(old: str) -> str:
-        parts = [draft.new(node) for node in (owner(call), handle) if node is not None]
-        return f"{draft.called('unregister_region')}({', '.join(parts)})"
-
-    def carry_out() -> None:
-        draft.need("unregister_region")
-        draft.change(call, change)
-
-    return Plan(carry_out, "unregister_region(client, region)", unsafe)
-
-
-def create(function: str) -> Callable[[ast.AST, Draft], Plan]:
-    """Return the rule for ``create_shared_memory_region``: a helper keeps its arguments."""
+def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
+    """Return the rule for a function that becomes a helper with equal arguments."""
 
     def rule(node: ast.AST, draft: Draft) -> Plan:
         if not isinstance(node, ast.Call):
             raise Refused("call the function instead of handing it on")
         group = draft.flows.group(HANDLE, node)
         unsafe = _ELSEWHERE if group and group.escapes else ""
-        return replace(by_function(node, draft, function, f"{function}(name, …)"), unsafe=unsafe)
+        return replace(by_function(node, draft, helper, f"{helper}(…)"), unsafe=unsafe)
 
     return rule
 
@@ -123,15 +106,6 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 def _of_cuda(node: ast.AST, draft: Draft) -> None:
     """Replace a name of v1's module for CUDA memory by that of tritonclient's."""
     names = [getattr(value, "name", "") for value in draft.evaluator.of(node)]
-    name = next((name for name in names if "cuda_shared_memory." in name), "")
-    if name and isinstance(node, (ast.Name, ast.Attribute)):
+    if any("cuda_shared_memory." in name for name in names):
         draft.need("cuda_memory")
-        draft.replace(node, f"{draft.called('cuda_memory')}().{name.rpartition('.')[2]}")
-
-
-def strings(node: ast.AST, draft: Draft) -> Plan:
-    """``serialize_string_tensor`` → a helper with an equal result."""
-    if not isinstance(node, ast.Call):
-        raise Refused("call the function instead of handing it on")
-    name = "serialize_strings"
-    return by_function(node, draft, name, "serialize_strings(array)")
+        draft.replace(node, f"{draft.called('cuda_memory')}().{last_name(node)}")
