@@ -37,7 +37,8 @@ def of_region(form: str, helper: str = "") -> Rule:
             return draft.called(helper) + form.format(client=draft.new(owner(call)), region=region)
 
         def carry_out() -> None:
-            draft.need(*filter(None, [helper]))
+            if helper:
+                draft.need(helper)
             draft.change(call, change)
 
         return Plan(carry_out, helper + form.format(client="client", region="region"), unsafe)

@@ -36,11 +36,11 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     model = _model(call, draft)
-    is_test = model and isinstance(draft.flows.parents[call], ast.Expr)  # for the model
+    only_asks = model and isinstance(draft.flows.parents[call], ast.Expr)  # if the model is there
 
     def change(old: str) -> str:
         client = draft.new(owner(call))
-        if is_test:
+        if only_asks:
             return f"{client}.get_model_config({model})"
         more = f", {model}" if model else ""
         return f"{draft.called('server_status')}({client}{more})"
@@ -49,7 +49,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         draft.need("server_status")  # the header imports it if the file reads it
         draft.change(call, change)
 
-    if is_test:
+    if only_asks:
         return Plan(carry_out, "get_model_config(name)")
     return Plan(carry_out, "server_status(client)", _PARTS)
 
