@@ -16,14 +16,14 @@ from tritonclient.utils import (
 
 from tritonclient_shim.rewrite.helpers.requests import model_config
 
-#: A region: the handle, and what the server knows it by. In CUDA memory `key` is the raw handle.
-Region = collections.namedtuple("Region", "handle name key byte_size device_id", defaults=(None,))
+#: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
+Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
 
 
 def create_region(name, key, byte_size):
     """Create a region of shared memory."""
     handle = shared_memory.create_shared_memory_region(name, key, byte_size)
-    return Region(handle, name, key, byte_size)
+    return Region(shared_memory, handle, name, key, byte_size, None)
 
 
 def cuda_memory():
@@ -35,14 +35,14 @@ def cuda_memory():
 
 def create_cuda_region(name, byte_size, device_id):
     """Create a region of CUDA memory."""
-    handle = cuda_memory().create_shared_memory_region(name, byte_size, device_id)
-    return Region(handle, name, cuda_memory().get_raw_handle(handle), byte_size, device_id)
+    memory = cuda_memory()
+    handle = memory.create_shared_memory_region(name, byte_size, device_id)
+    return Region(memory, handle, name, memory.get_raw_handle(handle), byte_size, device_id)
 
 
 def unregister_region(client, region=None):
     """Have the server forget a region, or all: a moment after the last request that uses it."""
-    is_cuda = region is not None and region.device_id is not None
-    kind = "cuda" if is_cuda else "system"
+    kind = "system" if region is None or region.memory is shared_memory else "cuda"
     unregister = getattr(client, f"unregister_{kind}_shared_memory")
     deadline = time.monotonic() + 10
     while True:
@@ -95,8 +95,7 @@ def contents(region, result, name):
     if not isinstance(output, dict):
         output = {"datatype": output.datatype, "shape": output.shape}
     datatype, shape = triton_to_np_dtype(output["datatype"]), list(output["shape"])
-    module = shared_memory if region.device_id is None else cuda_memory()
-    return module.get_contents_as_numpy(region.handle, datatype, shape)
+    return region.memory.get_contents_as_numpy(region.handle, datatype, shape)
 
 
 def serialize_strings(array):
