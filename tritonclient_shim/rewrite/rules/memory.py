@@ -6,7 +6,6 @@ A handle becomes a ``Region`` of the helpers: the handle, its name, key and size
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Callable
 
 from tritonclient_shim.migrate.scopes import last_name
@@ -14,7 +13,7 @@ from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.methods import Rule, by_function, objects
+from tritonclient_shim.rewrite.rules.methods import Rule, objects
 from tritonclient_shim.rewrite.rules.models import Contexts
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -81,7 +80,12 @@ def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
             raise Refused("call the function instead of handing it on")
         group = draft.flows.group(HANDLE, node)
         unsafe = _ELSEWHERE if group and group.escapes else ""
-        return replace(by_function(node, draft, helper, f"{helper}(…)"), unsafe=unsafe)
+
+        def carry_out() -> None:
+            draft.need(helper)
+            draft.replace(node.func, draft.called(helper))
+
+        return Plan(carry_out, f"{helper}(…)", unsafe)
 
     return rule
 

@@ -52,16 +52,6 @@ def asked(form: str, helper: str = "", unsafe: str = "") -> Rule:
     return rule
 
 
-def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
-    """Replace a function of v1 by a helper with equal arguments."""
-
-    def carry_out() -> None:
-        draft.need(helper)
-        draft.replace(call.func, draft.called(helper))
-
-    return Plan(carry_out, what)
-
-
 def index(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Keep ``get_model_repository_index().models``: gRPC has both, HTTP a list of dicts."""
     around = draft.around_result(call)

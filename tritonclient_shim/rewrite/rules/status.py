@@ -10,7 +10,7 @@ from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.flows import CLOSING
+from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Contexts, same_at
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -29,13 +29,13 @@ _METHODS = {"Name": "{}({}).name", "Value": "{}[{}]"}
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
-    reads = _config_reads(call, draft)
+    reads = _config_reads(call, draft, contexts.group)
     if reads:
         return Plan(lambda: _change_reads(reads, draft), "get_model_config(model_name)")
     lacks = draft.attributes & _LACKS
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
-    model = _model(call, draft)
+    model = _model(call, draft, contexts.group)
     only_asks = model and isinstance(draft.flows.parents[call], ast.Expr)  # if the model is there
 
     def change(old: str) -> str:
@@ -54,10 +54,13 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     return Plan(carry_out, "server_status(client)", _PARTS)
 
 
-def _config_reads(call: ast.Call, draft: Draft) -> list[ast.AST]:
+def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[ast.AST]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
     group, parents = draft.flows.group(STATUS, call), draft.flows.parents
-    if group is None or group.escapes or group.calls or _is_closed(call, draft):
+    closes = any(isinstance(parents[x], ast.withitem) for x in contexts.creations)
+    closes |= any(last_name(use.func) in CLOSING for use in contexts.calls)
+    outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
+    if group is None or group.escapes or group.calls or outlives:
         return []
     reads: list[ast.AST] = [call]
     for models in group.taken:
@@ -72,14 +75,6 @@ def _config_reads(call: ast.Call, draft: Draft) -> list[ast.AST]:
     tries = {node for node in draft.flows.around(call) if isinstance(node, ast.Try)}
     is_caught = all(tries.issubset(draft.flows.around(read)) for read in reads)
     return reads if is_caught and len(reads) > 1 else []
-
-
-def _is_closed(call: ast.Call, draft: Draft) -> bool:
-    """True if the program closes the client of a status that is in a variable."""
-    groups, parents = draft.flows.of(owner(call)), draft.flows.parents
-    in_with = (isinstance(parents[x], ast.withitem) for item in groups for x in item.creations)
-    closed = (last_name(use.func) in CLOSING for item in groups for use in item.calls)
-    return not isinstance(parents[call], ast.Attribute) and (any(in_with) or any(closed))
 
 
 def _change_reads(reads: list[ast.AST], draft: Draft) -> None:
@@ -109,10 +104,10 @@ def _new_read(draft: Draft, read: ast.AST, old: str) -> str:
     return form.format(draft.new(models.value), draft.new(name))
 
 
-def _model(call: ast.Call, draft: Draft) -> str:
+def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
     """Return the model in the arguments of the context, '' for none. A status has no other."""
-    contexts = [item for group in draft.flows.of(owner(call)) for item in group.creations]
-    names = [call_arguments(PARAMETERS["TS025"], item).get("model_name") for item in contexts]
+    arguments = [call_arguments(PARAMETERS["TS025"], item) for item in contexts.creations]
+    names = [item.get("model_name") for item in arguments]
     known = [name for name in names if name is not None and draft.constant(name) is not None]
     is_repeatable = known and all(same_at(name, call, draft) for name in known)
     return draft.text(known[0]) if is_repeatable else ""
