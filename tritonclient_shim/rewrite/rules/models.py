@@ -190,7 +190,9 @@ def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
         return False
     bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
     is_local = all(item.place.scope is at_use.scope for item in bindings)
-    if is_local and _follows(at_use, at_node) and len(scopes.bindings(context)) == 1:
+    creation = next(part for part in draft.flows.around(node) if isinstance(part, ast.Call))
+    made = [(item.definition.node, item.definition.steps) for item in scopes.bindings(context)]
+    if is_local and made == [(creation, ())] and _follows(at_use, at_node):
         return not any(_follows(item.place, at_node) for item in bindings)
     values = [item for item in bindings if not _is_none(item.definition.node)]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
