@@ -54,11 +54,9 @@ class Draft:
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
-        self.protocol_class = False  # the file gets the helper ProtocolType
         defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - defined
-        self._names.discard("ProtocolType")  # the helper takes v1's place
 
     @cached_property
     def errors_stay(self) -> bool:

@@ -25,8 +25,8 @@ from tritonclient_shim.rewrite.rules import (
     MEMORY,
     METHODS,
     PROTOCOLS,
-    protocols,
 )
+from tritonclient_shim.rewrite.rules.constants import is_protocol
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
 from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_of
@@ -40,6 +40,8 @@ _UNKNOWN = "create the context in the file that uses it"
 _SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of server and request: errors of tritonclient have none"
+_KEPT = "stays for the contexts that stay"
+_SHOWN = "print a name of your own in place of the protocol"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
@@ -66,7 +68,6 @@ class _Unit:
 
 def rewrite(draft: Draft) -> None:
     """Rewrite every unit that can be rewritten, and its constants."""
-    draft.protocol_class = protocols.needs_class(draft)
     units = _units(draft)
     plans: Plans = []
     for unit in units:
@@ -180,15 +181,18 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
     rules = {**FORMATS, **PROTOCOLS}
     is_safe = not draft.options.unsafe
     contexts_elsewhere = draft.beside.has_contexts or (draft.beside.linked and is_safe)
+    reasons = dict.fromkeys(PROTOCOLS, _SHOWN if draft.shows(is_protocol) else "")
+    if is_partial or contexts_elsewhere:
+        reasons = dict.fromkeys(PROTOCOLS, _KEPT)
+    if draft.contexts_stay or contexts_elsewhere:
+        reasons.update(dict.fromkeys(_FORMS, _KEPT))
     constants: Plans = []
     for site in draft.sites:
-        node = site.whole
+        node, reason = site.whole, reasons.get(site.id, "")
         if site.id not in rules or draft.outcome(site):
             continue
-        formats_stay = site.id in _FORMS and (draft.contexts_stay or contexts_elsewhere)
-        stays = is_partial if site.id in PROTOCOLS else formats_stay
-        if stays and id(node) not in inside:
-            draft.todo(node, "stays for the contexts that stay", comment=False)
+        if reason and id(node) not in inside:
+            draft.todo(node, reason, comment=reason == _SHOWN)
             continue
         try:
             constants.append((node, checked(rules[site.id](node, draft), node, draft)))

@@ -54,7 +54,6 @@ class FileHeader:
         called = {name: draft.called(name) for name in draft.helpers}
         called = {name: own for name, own in called.items() if self._is_read(own)}
         self.helpers, self.protocols = frozenset(called), frozenset(draft.modules)
-        self._own = self.helpers & {"ProtocolType"}
         clients = [f"{name}client" for name in draft.modules if self._is_read(f"{name}client")]
         self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
         if called:
@@ -98,7 +97,7 @@ class FileHeader:
                 continue
             bound = alias.asname or (alias.name if owner else _PACKAGE)
             successor = self._successor(name) if owner or alias.asname else ""
-            if not self._is_read(bound) or owner and bound in self._own:
+            if not self._is_read(bound):
                 continue
             if successor:
                 lines.append(_import_line(successor, bound, as_module=not owner))
@@ -134,7 +133,7 @@ class FileHeader:
         return name in self._taken or name in self._reads
 
     def _star_stays(self) -> bool:
-        legacy = {name for name in self._star_names - self._own if _is_of_v1(self._star[name])}
+        legacy = {name for name in self._star_names if _is_of_v1(self._star[name])}
         return bool(legacy & self._taken) or not all(
             self._successor(self._star[name]) for name in legacy
         )
@@ -142,7 +141,7 @@ class FileHeader:
     def _provided(self) -> list[str]:
         """Return the imports of the names that only the star import bound."""
         lines = []
-        for name in self._star_names - self._own:
+        for name in self._star_names:
             if _is_of_v1(self._star[name]):
                 lines.append(_import_line(self._successor(self._star[name]), name))
             else:

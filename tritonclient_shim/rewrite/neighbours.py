@@ -15,6 +15,7 @@ _ENDINGS = (".py", ".pyw", ".ipynb")
 _IMPORTS = re.compile(
     r"(?:^|\\n|\")[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+([^\n\"]*)", re.M
 )
+_LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 
 
 class Neighbours:
@@ -58,8 +59,8 @@ class Neighbours:
 
     @property
     def has_contexts(self) -> bool:
-        """True if a file that imports the file still has contexts for requests."""
-        return any(b"InferContext" in text for _, text in self._importers())
+        """True if a file that imports the file still has contexts or protocols of v1."""
+        return any(_LEGACY.search(text) for _, text in self._importers())
 
     def _importers(self) -> Iterable[tuple[str, bytes]]:
         return ((path, text) for path, text in self._others.items() if self._stem in imported(text))

@@ -1,6 +1,5 @@
 """Clients: protocols, headers, threads, the last request, and what errors tell."""
 
-import enum
 import threading
 import time
 
@@ -9,21 +8,6 @@ import tritonclient.http as httpclient
 from tritonclient.utils import InferenceServerException
 
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
-
-
-class ProtocolType(enum.IntEnum):
-    """The protocols, by the names and numbers that they had."""
-
-    HTTP = 0
-    GRPC = 1
-
-    @classmethod
-    def from_str(cls, text):
-        """Return the protocol of a name in any case."""
-        return cls[text.upper()]
-
-    def __str__(self):
-        return f"ProtocolType.{self.name}"
 
 
 def with_headers(client, texts):

@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, stub, values
+from tritonclient_shim.rewrite.rules import constants, infer, loose, memory, methods, status, stub
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -67,13 +67,13 @@ BY_HAND: Mapping[str, str] = {
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
-    "TS062": values.raw,
-    "TS063": values.classes,
-    "TS066": values.flag,
+    "TS062": constants.raw,
+    "TS063": constants.classes,
+    "TS066": constants.flag,
 }
 PROTOCOLS: Mapping[str, _NodeRule] = {
-    "TS010": values.protocol,
-    "TS011": values.protocol_from_text,
+    "TS010": constants.protocol,
+    "TS011": constants.protocol_from_text,
 }
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.by_helper("create_region"),

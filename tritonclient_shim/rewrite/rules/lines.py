@@ -10,8 +10,8 @@ from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.rewrite.calls import NewArgument, owner
 from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.rules.constants import protocol_of
 from tritonclient_shim.rewrite.rules.models import Contexts, Form, context_arguments
-from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
 _REQUESTS = ("TS051", "TS052", "TS053", "TS054")

@@ -6,7 +6,6 @@ v1's exception in handlers and ``raise``, its ``message()``, and what NumPy and 
 from __future__ import annotations
 
 import ast
-from typing import Sequence
 
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -15,8 +14,6 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
-_CAUGHT = f"({_NAME}, OSError)"
-_WIDER = frozenset({"OSError", "IOError", "EnvironmentError", "Exception", "BaseException"})
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
@@ -29,32 +26,19 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if getattr(node, "attr", _NAME) != _NAME:
         return _message(node, call, draft)
-    siblings = _caught_with(node, draft)
-    is_wide = siblings is None or any(getattr(item, "id", "") in _WIDER for item in siblings)
+    parent = draft.flows.parents[node]
+    is_in_tuple = isinstance(parent, ast.Tuple)
+    handler = draft.flows.parents[parent] if is_in_tuple else parent
+    caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
 
     def carry_out() -> None:
         draft.imports.add(_IMPORT)
-        if "http" not in draft.modules or is_wide:
-            if isinstance(node, ast.Attribute):
-                draft.replace(node, _NAME)
-        elif len(siblings or ()) == 1:
-            draft.replace(node, _CAUGHT)
-        else:
-            draft.replace(node, f"{_NAME}, OSError")
+        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+            draft.replace(node, f"{_NAME}, OSError" if is_in_tuple else f"({_NAME}, OSError)")
+        elif isinstance(node, ast.Attribute):
+            draft.replace(node, _NAME)
 
     return Plan(carry_out, "tritonclient's exception")
-
-
-def _caught_with(node: ast.AST, draft: Draft) -> Sequence[ast.AST] | None:
-    """Return all exceptions of the handler around an exception; None outside of handlers."""
-    parent = draft.flows.parents.get(node)
-    if isinstance(parent, ast.ExceptHandler):
-        return [node]
-    if isinstance(parent, ast.Tuple) and isinstance(
-        draft.flows.parents.get(parent), ast.ExceptHandler
-    ):
-        return parent.elts
-    return None
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
@@ -76,13 +60,10 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
 
 def numpy_name(node: ast.AST, draft: Draft) -> Plan:
     """``np.object`` → ``object``."""
-    outer = node
-    if isinstance(node, ast.Call):  # np.bool(value)
-        outer, node = node, node.func
-    name = node.attr if isinstance(node, ast.Attribute) else ""
+    target = node.func if isinstance(node, ast.Call) else node  # np.bool(value)
+    name = target.attr if isinstance(target, ast.Attribute) else ""
     if name not in _TYPES:
         raise Refused("write a list of the types that are meant")
-    target = outer.func if isinstance(outer, ast.Call) else outer
     return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
 
 

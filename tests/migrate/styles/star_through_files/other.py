@@ -1,4 +1,4 @@
 from star_common import *
 
 flags = parse()
-print(ProtocolType.from_str(flags.protocol).name, sys.version_info > (3,))
+print(ProtocolType.from_str(flags.protocol) == ProtocolType.HTTP, sys.version_info > (3,))
