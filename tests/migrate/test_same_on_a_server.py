@@ -277,8 +277,8 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     migration = same_with_server(LITERAL, to, triton, tmp_path)
     assert migration.helpers == {"class_of"}
     text = migration.after.decode()
-    names = 'name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]'
-    assert f"inputs = [{to}client.InferInput({names}\n" in text
+    assert f'inputs = [{to}client.InferInput("INPUT0", [1, 16], "INT32")]\n' in text
+    assert f'inputs.append({to}client.InferInput("INPUT1", [1, 16], "INT32"))\n' in text
     assert "inputs[0].set_data_from_numpy(np.stack([row, row[::-1]]))\n" in text
     assert f'[{to}client.InferRequestedOutput("OUTPUT", class_count=2)])\n' in text
     assert "answer = ctx.infer(model, inputs, outputs=[" in text
