@@ -2,6 +2,7 @@
 
 import threading
 import time
+import types
 
 import tritonclient.grpc as grpcclient
 import tritonclient.http as httpclient
@@ -61,11 +62,9 @@ class RememberingClient:
 def last_model(client):
     """Return name and version of the model that answered last, None and None before that."""
     last = client.last
-    if last is None:
-        return None, None
     if isinstance(last, dict):  # over HTTP
-        return last["model_name"], int(last["model_version"])
-    return last.model_name, int(last.model_version)
+        last = types.SimpleNamespace(**last)
+    return (last.model_name, int(last.model_version)) if last else (None, None)
 
 
 def request_stat(client):

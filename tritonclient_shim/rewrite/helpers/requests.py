@@ -20,13 +20,8 @@ def infer(client, model_name, inputs, outputs, **options):
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
     result = client.infer(model_name, tensors, outputs=wanted, **options)
-    results = {}
-    for name in outputs:
-        array, output = result.as_numpy(name).copy(), result.get_output(name)
-        if not array.size and isinstance(output, dict):  # older releases of tritonclient.http
-            array = array.astype(triton_to_np_dtype(output["datatype"]))
-        results[name] = list(array) if batches else [array]
-    return results
+    arrays = {name: result.as_numpy(name).copy() for name in outputs}
+    return {name: list(array) if batches else [array] for name, array in arrays.items()}
 
 
 def model_config(client, model_name):

@@ -67,8 +67,8 @@ BY_HAND: Mapping[str, str] = {
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
-    "TS062": constants.raw,
-    "TS063": constants.classes,
+    "TS062": constants.output_format,
+    "TS063": constants.output_format,
     "TS066": constants.flag,
 }
 PROTOCOLS: Mapping[str, _NodeRule] = {

@@ -101,38 +101,24 @@ def _literal(call: ast.Call) -> str:
 # --------------------------------------------------------------------------- formats and flags
 
 
-def raw(node: ast.AST, draft: Draft) -> Plan:
-    """``ResultFormat.RAW`` → 0 classes; ``(RAW, handle)`` → the region."""
-    region = _second(node, draft)
-    if region is None:
+def output_format(node: ast.AST, draft: Draft) -> Plan:
+    """``RAW`` → 0 classes, ``(CLASS, k)`` → k classes, ``(RAW, handle)`` → the region."""
+    is_class = getattr(node, "attr", "") == "CLASS"
+    pair = draft.flows.parents[node]
+    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
+        if is_class:
+            raise Refused("write (ResultFormat.CLASS, number) where an output has classes")
         return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
-    if not draft.flows.of(region):
+    second = pair.elts[1]
+    if not is_class and not draft.flows.of(second):
         raise Refused("create the region of the output in the file that uses it")
-    return _instead_of_pair(node, region, draft, "the region")
 
+    def carry_out() -> None:
+        draft.change(pair, lambda old: draft.new(second))
 
-def classes(node: ast.AST, draft: Draft) -> Plan:
-    """``(ResultFormat.CLASS, k)`` → k classes."""
-    count = _second(node, draft)
-    if count is None:
-        raise Refused("write (ResultFormat.CLASS, number) where an output has classes")
-    unsafe = "values come with six decimals"
-    return _instead_of_pair(node, count, draft, "class_count", unsafe)
-
-
-def _second(node: ast.AST, draft: Draft) -> ast.expr | None:
-    """Return the second element of a pair with a node; None if there is no such pair."""
-    pair = draft.flows.parents[node]
-    is_pair = isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and pair.elts[0] is node
-    return pair.elts[1] if isinstance(pair, ast.Tuple) and is_pair else None
-
-
-def _instead_of_pair(
-    node: ast.AST, second: ast.expr, draft: Draft, what: str, unsafe: str = ""
-) -> Plan:
-    """Put the second element of a pair in the place of the pair."""
-    pair = draft.flows.parents[node]
-    return Plan(lambda: draft.change(pair, lambda old: draft.new(second)), what, unsafe)
+    if is_class:
+        return Plan(carry_out, "class_count", "values come with six decimals")
+    return Plan(carry_out, "the region")
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
