@@ -13,7 +13,7 @@ from tritonclient_shim.migrate.sources import Unreadable
 MODULE = "triton_helpers"
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
-_SOURCES = (*("clients", "over_grpc", "requests", "memory", "models", "status", "stub"),)
+_SOURCES = ("requests", "over_grpc", "memory", "models", "status", "stub")
 #: The source whose names replace others where every client speaks gRPC.
 _OVER_GRPC = "over_grpc"
 _OTHERS = ("grpc", "google", "numpy", "tritonclient")

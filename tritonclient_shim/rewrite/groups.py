@@ -26,10 +26,10 @@ from tritonclient_shim.rewrite.rules import (
     METHODS,
     PROTOCOLS,
 )
-from tritonclient_shim.rewrite.rules.constants import is_protocol
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
 from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_of
+from tritonclient_shim.rewrite.rules.names import is_protocol
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 
 INFER = f"{API}.InferContext"

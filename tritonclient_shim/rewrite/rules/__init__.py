@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import constants, infer, loose, memory, methods, status, stub
+from tritonclient_shim.rewrite.rules import infer, memory, methods, names, status, stub
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -67,13 +67,13 @@ BY_HAND: Mapping[str, str] = {
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
-    "TS062": constants.output_format,
-    "TS063": constants.output_format,
-    "TS066": constants.flag,
+    "TS062": names.output_format,
+    "TS063": names.output_format,
+    "TS066": names.flag,
 }
 PROTOCOLS: Mapping[str, _NodeRule] = {
-    "TS010": constants.protocol,
-    "TS011": constants.protocol_from_text,
+    "TS010": names.protocol,
+    "TS011": names.protocol_from_text,
 }
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.by_helper("create_region"),
@@ -83,10 +83,10 @@ MEMORY: Mapping[str, _NodeRule] = {
 }
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
-    "TS015": loose.exception,
+    "TS015": names.exception,
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
-    "TS201": loose.numpy_name,
-    "TS203": loose.future_name,
+    "TS201": names.numpy_name,
+    "TS203": names.future_name,
 }
 _IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))

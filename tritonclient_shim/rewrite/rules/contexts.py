@@ -13,7 +13,6 @@ from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
-from tritonclient_shim.rewrite.rules.constants import PROTOCOLS, protocol_of
 from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
@@ -22,6 +21,7 @@ from tritonclient_shim.rewrite.rules.models import (
     context_arguments,
     parameters_of,
 )
+from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}

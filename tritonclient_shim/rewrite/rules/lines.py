@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Mapping, Sequence, Tuple
 
@@ -11,8 +12,8 @@ from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.rewrite.calls import NewArgument, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules.constants import protocol_of
 from tritonclient_shim.rewrite.rules.models import Contexts, Form, context_arguments
+from tritonclient_shim.rewrite.rules.names import protocol_of
 
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
 _REQUESTS = ("TS051", "TS052", "TS053", "TS054")
@@ -179,20 +180,18 @@ def write(lines: Lines, call: ast.Call, draft: Draft) -> None:
 
 def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
     """Read results with ``as_numpy``."""
-
-    def change(read: ast.Subscript) -> None:
-        draft.change(
-            read, lambda old: f"{draft.new(read.value)}.as_numpy({draft.new(index(read))})"
-        )
-
     for read in reads:
-        change(read)
+        draft.change(read, partial(_array, read, draft))
+
+
+def _array(read: ast.Subscript, draft: Draft, old: str) -> str:
+    return f"{draft.new(read.value)}.as_numpy({draft.new(index(read))})"
 
 
 def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
     parent = draft.flows.parents[call]
-    names: list[ast.expr] = [call]
+    names: Sequence[ast.expr] = [call]
     if isinstance(parent, ast.Assign):
         names = _loads(parent.targets[0], call, draft)
     reads = [draft.flows.parents[name] for name in names]
@@ -200,21 +199,18 @@ def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
     return known if len(known) == len(reads) else []
 
 
-def _loads(target: ast.expr, call: ast.Call, draft: Draft) -> list[ast.expr]:
+def _loads(target: ast.expr, call: ast.Call, draft: Draft) -> Sequence[ast.expr]:
     """Return the reads of a variable with results; nothing if it may have another value."""
     if not isinstance(target, ast.Name) or target.id in draft.beside.taken:
         return []
-    loads: list[ast.expr] = []
-    for node in ast.walk(draft.source.tree):
-        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
-            values = [item.definition.node for item in draft.evaluator.scopes.bindings(node)]
-            others = [value for value in values if value is not call]
-            if call not in values:
-                continue
-            if any(getattr(value, "value", ...) is not None for value in others):
-                return []  # None is what a program has before the results
-            loads.append(node)
-    return loads
+    nodes = [node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name)]
+    loads = [node for node in nodes if node.id == target.id and isinstance(node.ctx, ast.Load)]
+    bindings = {load: draft.evaluator.scopes.bindings(load) for load in loads}
+    values = {load: [item.definition.node for item in bindings[load]] for load in loads}
+    own = [load for load in loads if call in values[load]]
+    others = [value for load in own for value in values[load] if value is not call]
+    # None is what a program has before the results
+    return own if all(getattr(value, "value", ...) is None for value in others) else []
 
 
 def _is_read(read: ast.Subscript, draft: Draft) -> bool:

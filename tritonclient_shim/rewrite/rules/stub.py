@@ -11,7 +11,7 @@ import ast
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import NOT_SELECTED, SiteOutcome, State
-from tritonclient_shim.rewrite.rules.constants import FLAGS
+from tritonclient_shim.rewrite.rules.names import FLAGS
 
 _METHODS = ("TS073", "TS074", "TS075", "TS076")
 CALLS = ("TS072", *_METHODS)

@@ -1,0 +1,207 @@
+"""TS010, TS011, TS015, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
+
+These are v1's constants and exception, and names that NumPy and Python removed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.values import Instance, Value
+from tritonclient_shim.rewrite.calls import owner
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+PROTOCOLS = ("http", "grpc")  # by v1's numbers
+FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
+_CLASS = f"{API}.ProtocolType"
+_NAME = "InferenceServerException"
+_IMPORT = f"from tritonclient.utils import {_NAME}"
+_METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
+_TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
+_TYPES.update(long="int", unicode="str")
+
+
+# ------------------------------------------------------------------------------------- protocols
+
+
+def is_protocol(value: Value) -> bool:
+    """True if a value is v1's class of protocols, or one of them."""
+    name = getattr(value, "name", getattr(value, "of", ""))
+    return str(name).startswith(_CLASS)
+
+
+def protocol(node: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name in ("GRPC", "HTTP"):
+        return Plan(lambda: draft.replace(node, f'"{name.lower()}"'), f'"{name.lower()}"')
+    if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
+        return Plan(lambda: draft.replace(node, "str"), "str")
+    raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+
+
+def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.from_str(text)`` → ``text.lower()``."""
+    call = node if isinstance(node, ast.Call) else None
+    if call and len(call.args) != 1:
+        raise Refused("expected from_str(text)")
+    known = _literal(call) if call else ""
+
+    def text(old: str) -> str:
+        lower = f"{draft.primary(call.args[0])}.lower()" if call else "str.lower"
+        return f'"{known}"' if known else lower
+
+    what = f'"{known}"' if known else "the protocol's name in lower case"
+    return Plan(lambda: draft.change(node, text), what)
+
+
+def protocol_of(node: ast.expr, draft: Draft) -> str:
+    """Return ``grpc`` or ``http``; '' if the program chooses."""
+    number = draft.constant(node)
+    if number in (0, 1) and not isinstance(number, bool):
+        return PROTOCOLS[int(str(number))]
+    values, written = draft.evaluator.of(node), _assigned(node, draft)
+    names = {_name_of(value) for value in values}
+    is_known = len(names) == 1 and "" not in names
+    if is_known and len(written) == 1 and _is_written(written[0], draft):
+        return names.pop()
+    is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
+    if draft.options.to and (is_choice or "" in names or len(names) < 2):
+        return draft.options.to  # unless the file uses each of several
+    if not any(map(is_protocol, values)) and not draft.options.unsafe:
+        raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
+    return ""
+
+
+def _assigned(node: ast.expr, draft: Draft) -> list[ast.AST | None]:
+    """Return what is assigned to a variable, or the expression itself."""
+    if not isinstance(node, ast.Name):
+        return [node]
+    return [item.definition.node for item in draft.evaluator.scopes.bindings(node)] or [None]
+
+
+def _is_written(node: ast.AST | None, draft: Draft) -> bool:
+    """True if an expression is a protocol itself: no attribute of an object may have it."""
+    is_name = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
+    return bool(is_name) or isinstance(node, ast.Call)
+
+
+def _name_of(value: Value) -> str:
+    """Return ``grpc`` for v1's constant and ``from_str("grpc")``; '' if it is not known."""
+    if not is_protocol(value):
+        return ""
+    if isinstance(value, Instance) and value.creation:
+        return _literal(value.creation)
+    name = getattr(value, "name", "").rpartition(".")[2].lower()
+    return name if name in PROTOCOLS else ""
+
+
+def _literal(call: ast.Call) -> str:
+    """Return the protocol of ``from_str("gRPC")``; '' if its text is not written there."""
+    text = call.args[0] if call.args else None
+    name = str(text.value).lower() if isinstance(text, ast.Constant) else ""
+    return name if name in PROTOCOLS else ""
+
+
+# --------------------------------------------------------------------------- formats and flags
+
+
+def output_format(node: ast.AST, draft: Draft) -> Plan:
+    """``RAW`` → 0 classes, ``(CLASS, k)`` → k classes, ``(RAW, handle)`` → the region."""
+    is_class = getattr(node, "attr", "") == "CLASS"
+    pair = draft.flows.parents[node]
+    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
+        if is_class:
+            raise Refused("write (ResultFormat.CLASS, number) where an output has classes")
+        return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
+    second = pair.elts[1]
+    if not is_class and not draft.flows.of(second):
+        raise Refused("create the region of the output in the file that uses it")
+
+    def carry_out() -> None:
+        draft.change(pair, lambda old: draft.new(second))
+
+    if is_class:
+        return Plan(carry_out, "class_count", "values come with six decimals")
+    return Plan(carry_out, "the region")
+
+
+def flag(node: ast.AST, draft: Draft) -> Plan:
+    """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in FLAGS:
+        raise Refused("pass sequence_start and sequence_end to the request")
+
+    def carry_out() -> None:
+        draft.need(name)
+        draft.replace(node, name)
+
+    return Plan(carry_out, "a constant of the file")
+
+
+# ------------------------------------------------------------------------------- v1's exception
+
+
+def exception(node: ast.AST, draft: Draft) -> Plan:
+    """Use tritonclient's exception, with v1's name. Over HTTP, handlers also catch OSError."""
+    call, node = (node, node.func) if isinstance(node, ast.Call) else (None, node)
+    if draft.errors_stay:
+        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
+    if getattr(node, "attr", _NAME) != _NAME:
+        return _message(node, call, draft)
+    parent = draft.flows.parents[node]
+    is_in_tuple = isinstance(parent, ast.Tuple)
+    handler = draft.flows.parents[parent] if is_in_tuple else parent
+    caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
+
+    def carry_out() -> None:
+        draft.imports.add(_IMPORT)
+        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+            draft.replace(node, f"{_NAME}, OSError" if is_in_tuple else f"({_NAME}, OSError)")
+        elif isinstance(node, ast.Attribute):
+            draft.replace(node, _NAME)
+
+    return Plan(carry_out, "tritonclient's exception")
+
+
+def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
+    """Keep ``message()``, or use a helper if an OSError without it may come."""
+    if getattr(node, "attr", "") != "message":
+        raise Refused("errors do not tell it any more")
+    helper = "message_of"
+
+    def carry_out() -> None:
+        if call is not None and "http" in draft.modules:
+            draft.need(helper)
+            draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
+
+    return Plan(carry_out, "the same, or message_of(error)")
+
+
+# ---------------------------------------------------------------- what NumPy and Python removed
+
+
+def numpy_name(node: ast.AST, draft: Draft) -> Plan:
+    """``np.object`` → ``object``."""
+    target = node.func if isinstance(node, ast.Call) else node  # np.bool(value)
+    name = target.attr if isinstance(target, ast.Attribute) else ""
+    if name not in _TYPES:
+        raise Refused("write a list of the types that are meant")
+    return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
+
+
+def future_name(node: ast.AST, draft: Draft) -> Plan:
+    """``from future.utils import iteritems`` → ``iteritems = dict.items``."""
+    names = node.names if isinstance(node, ast.ImportFrom) else []
+    if not names or not all(item.name in _METHODS and not item.asname for item in names):
+        raise Refused("use items(), values() and keys(), which Python 3 has")
+
+    def carry_out() -> None:
+        assert isinstance(node, ast.stmt)
+        draft.edits.remove(node)
+        draft.imports.update(f"\n{item.name} = {_METHODS[item.name]}" for item in names)
+
+    return Plan(carry_out, "a method of dict")
