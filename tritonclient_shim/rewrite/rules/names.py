@@ -65,8 +65,10 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         return PROTOCOLS[int(str(number))]
     values, written = draft.evaluator.of(node), _assigned(node, draft)
     names = {_name_of(value) for value in values}
-    is_known = len(names) == 1 and "" not in names
-    if is_known and len(written) == 1 and _is_written(written[0], draft):
+    source = written[0] if len(written) == 1 else None
+    is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
+    is_written = is_name or source in [getattr(value, "creation", ...) for value in values]
+    if is_written and len(names) == 1 and "" not in names:
         return names.pop()
     is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
     if draft.options.to and (is_choice or "" in names or len(names) < 2):
@@ -81,12 +83,6 @@ def _assigned(node: ast.expr, draft: Draft) -> list[ast.AST | None]:
     if not isinstance(node, ast.Name):
         return [node]
     return [item.definition.node for item in draft.evaluator.scopes.bindings(node)] or [None]
-
-
-def _is_written(node: ast.AST | None, draft: Draft) -> bool:
-    """True if an expression is a protocol itself: no attribute of an object may have it."""
-    is_name = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
-    return bool(is_name) or isinstance(node, ast.Call)
 
 
 def _name_of(value: Value) -> str:
