@@ -124,6 +124,14 @@ def test_text_of_a_protocol(use: str) -> None:
     assert migrated(once).after.decode() == once
 
 
+def test_protocols_of_a_file_stay_together() -> None:
+    """A protocol that cannot become a name keeps v1's class for all protocols of the file."""
+    source = 'p = ProtocolType(n)\nServerHealthContext("u", p)\nprint(p == ProtocolType.GRPC)\n'
+    migration = migrated(STAR + source)
+    assert todo(migration) == ["1:TS001", "2:TS010", "4:TS010"]
+    assert 'connect(p, "u")' in migration.after.decode()
+
+
 def test_raw_stub() -> None:
     """v1's raw stub becomes a stub of the helpers, unless a call or a read has no successor."""
     source = (

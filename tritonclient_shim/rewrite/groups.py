@@ -41,7 +41,6 @@ _SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of server and request: errors of tritonclient have none"
 _KEPT = "stays for the contexts that stay"
-_SHOWN = "print a name of your own in place of the protocol"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
@@ -181,7 +180,7 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
     rules = {**FORMATS, **PROTOCOLS}
     is_safe = not draft.options.unsafe
     contexts_elsewhere = draft.beside.has_contexts or (draft.beside.linked and is_safe)
-    reasons = dict.fromkeys(PROTOCOLS, _SHOWN if draft.shows(is_protocol) else "")
+    reasons = dict.fromkeys(PROTOCOLS, _kept_protocols(draft))
     if is_partial or contexts_elsewhere:
         reasons = dict.fromkeys(PROTOCOLS, _KEPT)
     if draft.contexts_stay or contexts_elsewhere:
@@ -192,13 +191,26 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         if site.id not in rules or draft.outcome(site):
             continue
         if reason and id(node) not in inside:
-            draft.todo(node, reason, comment=reason == _SHOWN)
+            draft.todo(node, reason, comment=reason != _KEPT)
             continue
         try:
             constants.append((node, checked(rules[site.id](node, draft), node, draft)))
         except Refused as refused:
             draft.refuse(node, refused)
     return constants
+
+
+def _kept_protocols(draft: Draft) -> str:
+    """Return why all protocols of a file stay v1's; '' if each can become a name."""
+    if draft.shows(is_protocol):
+        return "print a name of your own in place of the protocol"
+    for site in draft.sites:
+        try:
+            if site.id in PROTOCOLS:
+                checked(PROTOCOLS[site.id](site.whole, draft), site.whole, draft)
+        except Refused as refused:
+            return str(refused)
+    return ""
 
 
 class _Planner:
