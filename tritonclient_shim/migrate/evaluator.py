@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
 from tritonclient_shim.migrate.imports import API, Imports
 from tritonclient_shim.migrate.scopes import (
     Definition,
-    Kind,
+    Function,
     Scopes,
     index,
     last_name,
@@ -45,6 +45,8 @@ from tritonclient_shim.migrate.values import (
 from tritonclient_shim.registry import BY_SYMBOL
 
 PROPERTIES = frozenset({"property", "cached_property"})
+#: Decorators of generators that a with statement enters.
+_ENTERED = frozenset({"contextmanager", "asynccontextmanager"})
 _ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
 _EXCEPTION = Symbol(f"{API}.InferenceServerException")
 _PROTOCOL = f"{API}.ProtocolType"
@@ -90,7 +92,7 @@ class Evaluator:
 
     def __init__(self, source: ParsedSource) -> None:
         self.imports = imports = Imports(source.tree, source.path)
-        self.scopes = Scopes(source.tree, imports)
+        self.scopes = Scopes(source.tree)
         self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
         self._known: dict[ast.AST, Values] = {}
         self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
@@ -128,7 +130,7 @@ class Evaluator:
             known = any(isinstance(item, (Symbol, Instance)) for item in owners)
             return known or not self.of(node)
         bindings = self.scopes.bindings(node)
-        imported = (binding.definition.kind is Kind.IMPORTED for binding in bindings)
+        imported = (isinstance(binding.definition.node, ast.alias) for binding in bindings)
         return not bindings or node.id in self.imports.star or any(imported)
 
     # --- names and attributes
@@ -177,47 +179,37 @@ class Evaluator:
 
     def _definition(self, definition: Definition) -> Values:
         """Return what a binding gives to its name."""
-        values = self._whole(definition)
+        values = self.of(definition.node)
         for step in definition.steps:
             values = element(values, step)
         for _ in range(definition.wraps):
             values = items([values])
         return values
 
-    def _whole(self, definition: Definition) -> Values:
-        node, kind = definition.node, definition.kind
-        if kind is Kind.IMPORTED:
-            return frozenset({Symbol(definition.symbol)}) if definition.symbol else UNKNOWN
-        if kind is Kind.DEFINED:
-            local = LocalClass(node) if isinstance(node, ast.ClassDef) else LocalFunction(node)  # type: ignore[arg-type]
-            return frozenset({local})
-        if kind is Kind.PARAMETER:
-            return self._parameter(node)
-        if isinstance(node, ast.AnnAssign):
-            assigned = UNKNOWN if node.value is None else self.of(node.value)
-            return self._annotated(node.annotation) | assigned
-        values = self.of(node)
-        if kind is Kind.RAISED:
-            classes = element(values) | values
-            any_error = _ANY_ERROR if self.imports.legacy else ()
-            known = (_EXCEPTION if item in any_error else item for item in classes)
-            return union(map(new_instances, known))
-        if kind is Kind.ENTERED:  # a context is its own; a generator yields the object
-            return union(v.any if isinstance(v, Items) else frozenset({v}) for v in values)
-        return values
+    def imported(self, node: ast.alias) -> Values:
+        """Return what an import binds to its name."""
+        symbol = self.imports.symbols[node]
+        if "." in node.name and not node.asname:
+            symbol = node.name.partition(".")[0]
+        return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
-    def _parameter(self, node: ast.AST) -> Values:
+    def parameter(self, node: ast.arg) -> Values:
+        """Return what a parameter can be."""
         scope = self.scopes.places[node].scope
         values = self._passed.get(node, UNKNOWN) | self._first_parameter(scope.node, node)
-        if isinstance(node, ast.arg) and node.annotation is not None:
-            values |= self._annotated(node.annotation)
-        if node in self.scopes.defaults:
-            values |= self.of(self.scopes.defaults[node])
-        return values
+        return values | self.annotated(node.annotation, self.scopes.defaults.get(node))
 
-    def _annotated(self, node: ast.AST) -> Values:
-        """Return what an object of the annotated class is."""
-        return union(map(new_instances, self.of(node)))
+    def annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
+        """Return what a name with an annotation and a value can be."""
+        values = self.of(value) if value else UNKNOWN
+        return values | (union(map(new_instances, self.of(annotation))) if annotation else UNKNOWN)
+
+    def raised(self, node: ast.ExceptHandler) -> Values:
+        """Return what a handler catches."""
+        classes = self.of(node.type) if node.type else UNKNOWN
+        any_error = _ANY_ERROR if self.imports.legacy else ()
+        known = (_EXCEPTION if x in any_error else x for x in classes | element(classes))
+        return union(map(new_instances, known))
 
     # --- classes of the file
 
@@ -247,7 +239,7 @@ class Evaluator:
 
     def _bound(self, owner: _Local, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
-        if not isinstance(value, LocalFunction) or isinstance(value.node, ast.Lambda):
+        if not isinstance(value, LocalFunction):
             return frozenset({value})
         marks = decorators(value.node)
         if marks & PROPERTIES:
@@ -294,10 +286,10 @@ class Evaluator:
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
-        scope = self.scopes.of_node[function.node]
-        if scope.yielded:
+        scope, marks = self.scopes.of_node[function.node], decorators(function.node)
+        if scope.yielded and not marks & _ENTERED:
             return items([union(map(self.of, scope.yielded))])
-        return union(map(self.of, scope.returned))
+        return union(map(self.of, [*scope.returned, *scope.yielded]))
 
     def _of_method(self, method: BoundMethod, call: ast.Call) -> Values:
         owner, name = method.owner, method.name
@@ -385,12 +377,16 @@ class Evaluator:
                 yield value
 
 
-def decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def decorators(node: Function) -> frozenset[str]:
     """Return the names of the decorators, without what they belong to."""
-    return frozenset(map(last_name, node.decorator_list))
+    return frozenset(map(last_name, getattr(node, "decorator_list", ())))
 
 
-# ------------------------------------------- expressions other than names, attributes and calls
+# ------------------------------------------- nodes other than names, attributes and calls
+
+
+def _function(node: Function, evaluator: Evaluator) -> Values:
+    return frozenset({LocalFunction(node)})
 
 
 def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
@@ -423,7 +419,12 @@ _RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
     ast.BoolOp: lambda node, evaluator: union(map(evaluator.of, node.values)),
     ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
     ast.Constant: lambda node, evaluator: frozenset({LITERAL}),
-    ast.Lambda: lambda node, evaluator: frozenset({LocalFunction(node)}),
+    **dict.fromkeys((ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef), _function),
+    ast.ClassDef: lambda node, evaluator: frozenset({LocalClass(node)}),
+    ast.AnnAssign: lambda node, evaluator: evaluator.annotated(node.annotation, node.value),
+    ast.arg: lambda node, evaluator: evaluator.parameter(node),
+    ast.alias: lambda node, evaluator: evaluator.imported(node),
+    ast.ExceptHandler: lambda node, evaluator: evaluator.raised(node),
     ast.Name: lambda node, evaluator: evaluator.name(node),
     ast.Attribute: lambda node, evaluator: evaluator.attribute(node),
     ast.Call: lambda node, evaluator: evaluator.call(node),

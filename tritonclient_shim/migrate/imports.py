@@ -53,13 +53,14 @@ def neighbour(path: str, module: str, level: int) -> str:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another. ``migrated``: it imports what
-    ``migrate`` writes. ``vendored``: it uses a copy of v1's generated modules.
+    ``legacy``: it imports tensorrtserver, itself or through another. ``vendored``: it uses a copy
+    of v1's generated modules. ``symbols``: the dotted name of what is imported, '' for the file's
+    own package.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
-        self.legacy = self.migrated = False
+        self.legacy = False
         path = os.path.abspath(path)
         self._visited = {path}
         self.vendored = _names_v1(tree)
@@ -71,8 +72,16 @@ class Imports:
                 self._see(node.module or "")
                 if node.names[0].name == "*":
                     self._star(node, path)
+        self.symbols = {
+            alias: self._member(node, alias.name)
+            if isinstance(node, ast.ImportFrom)
+            else self._symbol(alias.name, 0)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for alias in node.names
+        }
 
-    def symbol(self, module: str, level: int) -> str:
+    def _symbol(self, module: str, level: int) -> str:
         """Return the dotted name of an imported module; '' for one of the file's own package.
 
         A generated module of v1 has the name of tensorrtserver's, wherever a copy of it is.
@@ -83,17 +92,16 @@ class Imports:
             return f"{API}.{name}"
         return "" if level else module
 
-    def member(self, node: ast.ImportFrom, name: str) -> str:
+    def _member(self, node: ast.ImportFrom, name: str) -> str:
         """Return the dotted name of what ``from module import name`` imports."""
-        owner = self.symbol(node.module or "", node.level)
+        owner = self._symbol(node.module or "", node.level)
         if not owner and name not in _GENERATED:
             return ""
         path = f"{node.module}.{name}" if owner == node.module else f"{owner}.{name}"
-        return self.symbol(path if owner else name, node.level)
+        return self._symbol(path if owner else name, node.level)
 
     def _see(self, module: str) -> None:
         self.legacy |= f"{module}.".startswith("tensorrtserver.")
-        self.migrated |= module.rpartition(".")[2] == "triton_helpers"
 
     def _star(self, node: ast.ImportFrom, path: str) -> None:
         """Add what a star import binds: of a file beside the importing file, its star imports."""

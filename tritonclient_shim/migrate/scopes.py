@@ -9,13 +9,10 @@ from __future__ import annotations
 import ast
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Iterable, Iterator, Sequence, Tuple, Union
 
-from tritonclient_shim.migrate.imports import Imports
-
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
-Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
@@ -24,31 +21,17 @@ FILLING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait
 ALL_FILLED = frozenset({"extend", "update"})
 
 
-class Kind(Enum):
-    """How a name gets its value from a node of the tree."""
-
-    VALUE = "the node's value"
-    ENTERED = "what a with statement makes of the node's value"
-    RAISED = "an exception of the node's type"
-    ANNOTATED = "an object of the annotated type"
-    PARAMETER = "what the function is called with"
-    DEFINED = "the class or function itself"
-    IMPORTED = "what an import names"
-
-
 @dataclass(frozen=True)
 class Definition:
-    """The origin of a binding's value.
+    """The origin of a binding's value: an expression, or the node that binds the name.
 
     ``steps``: the elements taken in turn, None for any; ``wraps``: how many containers the name
     has around that.
     """
 
-    kind: Kind
     node: ast.AST
     steps: tuple[int | None, ...] = ()
     wraps: int = 0
-    symbol: str = ""  # of an import
 
 
 @dataclass(eq=False)
@@ -108,14 +91,13 @@ class Binding:
 class Scopes(ast.NodeVisitor):
     """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere."""
 
-    def __init__(self, tree: ast.Module, imports: Imports) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         self.module = Scope(tree)
         self.of_node: dict[ast.AST, Scope] = {tree: self.module}
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
         self.calls: list[ast.Call] = []
         self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
-        self._imports = imports
         self._scope, self._order = self.module, 0.0
         self._path: Path = ()
         self._place = Place(self.module, 0.0, ())
@@ -213,18 +195,18 @@ class Scopes(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         for target in node.targets:
-            self._assign(target, Definition(Kind.VALUE, node.value))
+            self._assign(target, Definition(node.value))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.generic_visit(node)
-        self._assign(node.target, Definition(Kind.ANNOTATED, node), adds=node.value is None)
+        self._assign(node.target, Definition(node), adds=node.value is None)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.generic_visit(node)
-        self._assign(node.target, Definition(Kind.VALUE, node.value), adds=True)
+        self._assign(node.target, Definition(node.value), adds=True)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self._assign(node.target, Definition(Kind.VALUE, node.iter, (None,)))
+        self._assign(node.target, Definition(node.iter, (None,)))
         self.generic_visit(node)
 
     visit_AsyncFor = visit_For
@@ -232,30 +214,19 @@ class Scopes(ast.NodeVisitor):
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
             if item.optional_vars is not None:
-                self._assign(item.optional_vars, Definition(Kind.ENTERED, item.context_expr))
+                self._assign(item.optional_vars, Definition(item.context_expr))
         self.generic_visit(node)
 
     visit_AsyncWith = visit_With
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name and node.type is not None:
-            self._assign(node.name, Definition(Kind.RAISED, node.type))
+        if node.name:
+            self._assign(node.name, Definition(node))
         self.generic_visit(node)
 
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            symbol = self._imports.symbol(alias.name, 0)
-            local = alias.asname or alias.name.partition(".")[0]
-            if not alias.asname and "." in alias.name:
-                symbol = local
-            self._assign(local, Definition(Kind.IMPORTED, node, symbol=symbol))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            if alias.name != "*":
-                symbol = self._imports.member(node, alias.name)
-                definition = Definition(Kind.IMPORTED, node, symbol=symbol)
-                self._assign(alias.asname or alias.name, definition)
+    def visit_alias(self, node: ast.alias) -> None:
+        if node.name != "*":
+            self._assign(node.asname or node.name.partition(".")[0], Definition(node))
 
     def visit_Global(self, node: ast.Global) -> None:
         self._scope.global_names.update(node.names)
@@ -266,15 +237,15 @@ class Scopes(ast.NodeVisitor):
         method = node.func
         if isinstance(method, ast.Attribute) and node.args:
             if method.attr in FILLING:
-                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]))
+                self._fill(method.value, Definition(node.args[-1]))
             elif method.attr in ALL_FILLED:
-                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]), wraps=0)
+                self._fill(method.value, Definition(node.args[-1]), wraps=0)
 
     # --- scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._each([*node.decorator_list, node.returns])
-        self._assign(node.name, Definition(Kind.DEFINED, node))
+        self._assign(node.name, Definition(node))
         self._function(node, node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -283,7 +254,7 @@ class Scopes(ast.NodeVisitor):
         self._function(node, [node.body])
         self.of_node[node].returned.append(node.body)
 
-    def _function(self, node: Node, body: Sequence[ast.AST]) -> None:
+    def _function(self, node: Function, body: Sequence[ast.AST]) -> None:
         arguments, path = node.args, self._path
         pairs = [
             *zip(reversed(parameters(node)), reversed(arguments.defaults)),
@@ -296,13 +267,13 @@ class Scopes(ast.NodeVisitor):
             self._path = ()
             for argument in filter(None, own):
                 self.visit(argument)
-                self._assign(argument.arg, Definition(Kind.PARAMETER, argument), late=0)
+                self._assign(argument.arg, Definition(argument), late=0)
             self._each(body)
         self._path = path
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._each([*node.decorator_list, *node.bases, *node.keywords])
-        self._assign(node.name, Definition(Kind.DEFINED, node))
+        self._assign(node.name, Definition(node))
         with self._inside(node):
             self._each(node.body)
 
@@ -318,7 +289,7 @@ class Scopes(ast.NodeVisitor):
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
         # Its names are the function's here. They end no earlier binding of that name.
-        self._assign(node.target, Definition(Kind.VALUE, node.iter, (None,)), adds=True, late=0)
+        self._assign(node.target, Definition(node.iter, (None,)), adds=True, late=0)
         self.generic_visit(node)
 
 
@@ -359,7 +330,7 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
 # ------------------------------------------------------------------------------- syntax
 
 
-def parameters(node: Node) -> list[ast.arg]:
+def parameters(node: Function) -> list[ast.arg]:
     """Return the parameters that can be given by position."""
     return [*getattr(node.args, "posonlyargs", ()), *node.args.args]
 

@@ -99,7 +99,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._module(node, self._imports.symbol(alias.name, 0))
+            self._module(node, self._imports.symbols[alias])
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = "" if node.level else node.module or ""
@@ -107,7 +107,7 @@ class _Finder(ast.NodeVisitor):
             self._add(node, "TS001")
             return
         for alias in node.names:
-            self._module(node, self._imports.member(node, alias.name))
+            self._module(node, self._imports.symbols[alias])
 
     def _module(self, node: ast.AST, name: str) -> None:
         id = module_entry(name)
@@ -198,8 +198,7 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     values = evaluator.of(node)
     entries = [_entry(value, node, call is not None, evaluator) for value in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
-        is_run = node.attr == "run" and not evaluator.imports.migrated
-        is_run = is_run and call is not None and _gives_formats(call, evaluator)
+        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
     return sorted({entry.id for entry in entries if entry})
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.scopes import Kind, last_name
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
@@ -106,9 +106,7 @@ class Draft:
             return None
         if isinstance(node, ast.Name):
             bindings = self.evaluator.scopes.bindings(node)
-            if len(bindings) != 1 or bindings[0].definition.kind is not Kind.VALUE:
-                return ...
-            value = bindings[0].definition.node
+            value = bindings[0].definition.node if len(bindings) == 1 else None
             if not isinstance(value, ast.expr) or bindings[0].definition.steps:
                 return ...
             node = value

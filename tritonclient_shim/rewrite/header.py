@@ -103,8 +103,7 @@ class FileHeader:
                 lines.append(_import_line(successor, bound, as_module=not owner))
                 continue
             kept.append(alias)
-            imports = self._draft.evaluator.imports
-            known = imports.member(node, alias.name) if isinstance(node, ast.ImportFrom) else name
+            known = self._draft.evaluator.imports.symbols[alias]
             self._left.add((node, module_entry(known)))
         if len(kept) < len(node.names):
             self._replace(node, kept, lines)
