@@ -12,20 +12,19 @@ from tests.scan.scan_runs import RUN, STAR, Scanner
 from tests.scan.test_corpus import CORPUS, expected
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.imports import Candidates
+from tritonclient_shim.migrate.imports import may_use_v1
 
 OLD_NUMPY = "import numpy as np\nx = np.bool\n"
 
 
 def test_each_program_with_uses_is_analysed(tmp_path: Path) -> None:
     """Every program with an expected use is a candidate, also without its neighbours."""
-    candidates = Candidates()
     for path in uses.sources_of_programs():
         if uses.expected().get(uses.name_of(path)):
-            assert candidates.includes(str(path), path.read_bytes()), path
+            assert may_use_v1(str(path), path.read_bytes()), path
     for path in CORPUS:
         content = path.read_bytes()
-        alone = candidates.includes(str(tmp_path / "script.py"), content)
+        alone = may_use_v1(str(tmp_path / "script.py"), content)
         assert alone or not expected(content.decode()), path
 
 

@@ -22,7 +22,7 @@ PLACES = {
     ),
     "first of several": (CONTEXT + "f(c.run(i, o), c.run(j, o))\n", "TS051", (3, 3, None)),
     "behind a form feed": (STAR + "\x0c\nc = InferContext(u)\n", "TS050", (3, 5, None)),
-    "async": ("x = 1\n\x0c\nif FLAGS.async:\n    pass\n", "TS202", (3, 10, "if FLAGS.async:")),
+    "async": (STAR + "\x0c\nif FLAGS.async:\n    pass\n", "TS202", (3, 10, "if FLAGS.async:")),
     "behind async": (
         STAR + "f(FLAGS.async, InferContext(u))\n",
         "TS050",

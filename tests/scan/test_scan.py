@@ -20,8 +20,8 @@ CASES = {
     "numpy from the star": (STAR + "np.object\nnp.zeros(1)\n", ["1:TS001", "2:TS201", "3:TS002"]),
     "star names only once": (STAR + "sys.exit(0)\nsys.exit(1)\n", ["1:TS001", "2:TS002"]),
     "star names bound here": (STAR + "import sys\nsys.exit(0)\n", ["1:TS001"]),
-    "async attribute": ("if FLAGS.async:\n    pass\n", ["1:TS202"]),
-    "future": ("from future.utils import iteritems\n", ["1:TS203"]),
+    "async attribute": (STAR + "if FLAGS.async:\n    pass\n", ["1:TS001", "2:TS202"]),
+    "future": (STAR + "from future.utils import iteritems\n", ["1:TS001", "2:TS203"]),
 }
 
 

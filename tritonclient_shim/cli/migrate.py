@@ -26,7 +26,6 @@ from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
-    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.rewrite.files import Migrated
     from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome
     from tritonclient_shim.usage.rows import UsageRow
@@ -96,7 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file, and write it if that is asked for."""
     from tritonclient_shim.cli._models import models_of
-    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
     from tritonclient_shim.rewrite.files import with_helpers
@@ -108,10 +106,10 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    candidates, work = Candidates(), _Work()
+    work = _Work()
     with without_syntax_warnings():
         for path in importers_first(paths):
-            _migrate_file(path, options, candidates, work)
+            _migrate_file(path, options, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     try:
         work.files += with_helpers(work.files)
@@ -125,14 +123,15 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     return work
 
 
-def _migrate_file(path: str, options: MigrateOptions, candidates: Candidates, work: _Work) -> None:
+def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
     """Migrate one file; keep what became of it, or why it failed."""
+    from tritonclient_shim.migrate.imports import may_use_v1
     from tritonclient_shim.migrate.sources import Unreadable, content
     from tritonclient_shim.rewrite.files import Migrated, migrate
 
     try:
         data = content(path)
-        if not candidates.includes(path, data):
+        if not may_use_v1(path, data):
             work.files.append(Migrated(path, data, data, []))
             return
         texts = {os.path.abspath(file.path): file.after for file in work.files if file.changed}

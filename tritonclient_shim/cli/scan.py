@@ -18,15 +18,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import index
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, summary
-
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.imports import Candidates
 
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
@@ -88,15 +85,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
     """Return the uses in the chosen files."""
-    from tritonclient_shim.migrate.imports import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
-    candidates, report = Candidates(), ScanReport()
+    report = ScanReport()
     with without_syntax_warnings():
         for path in chosen(arguments):
             try:
-                uses = _uses(path, candidates, report)
+                uses = _uses(path, report)
             except Unreadable as error:
                 report.unreadable.append(str(error))
                 continue
@@ -106,13 +102,14 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
     return report
 
 
-def _uses(path: str, candidates: Candidates, report: ScanReport) -> list[UsageRow]:
+def _uses(path: str, report: ScanReport) -> list[UsageRow]:
     """Return the uses in a file; raise Unreadable if it cannot be read."""
     from tritonclient_shim.migrate import sources
+    from tritonclient_shim.migrate.imports import may_use_v1
     from tritonclient_shim.rewrite.files import scan
 
     data = sources.content(path)
-    if not candidates.includes(path, data):
+    if not may_use_v1(path, data):
         return []
     source = sources.parsed(path, data)
     report.unreadable += source.broken

@@ -97,7 +97,7 @@ class Evaluator:
         self._known: dict[ast.AST, Values] = {}
         self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
         self._active: set[object] = set()  # expressions and attributes that are looked up
-        for _ in range(_ROUNDS if imports.legacy or imports.vendored else 0):
+        for _ in range(_ROUNDS if imports.uses_v1 else 0):
             self._before, self._known = self._known, {}
             passed = dict(self._passed)
             for call in self.scopes.calls:

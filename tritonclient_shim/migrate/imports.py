@@ -1,6 +1,6 @@
 """What the imports of a file make of v1: modules, star imports, generated modules.
 
-Also decides by its text if a file can have a legacy use. Other files are not analysed.
+Also decides by its text if a file can have a legacy use. Other files are not parsed.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import Iterator
 
-from tritonclient_shim.migrate.sources import Unreadable, content, read
+from tritonclient_shim.migrate.sources import Unreadable, read
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
@@ -28,7 +27,7 @@ ONLY_V1 = frozenset(
 #: Generated modules whose names only v1 has.
 _STATUS = ("request_status_pb2", "server_status_pb2")
 _BYTES = [name.encode() for name in ("tensorrtserver", *_STATUS, *sorted(ONLY_V1))]
-_STAR = re.compile(rb"\bfrom([.\w\s\\\x80-\xff]*?)import[\s\\]*\*")
+_STAR = re.compile(rb"\bfrom[ \t]+(\.*)(\w[.\w]*)[ \t]+import[ \t]*\*")
 _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 
 
@@ -81,6 +80,11 @@ class Imports:
             for alias in node.names
         }
 
+    @property
+    def uses_v1(self) -> bool:
+        """True if the file can have a legacy use."""
+        return self.legacy or self.vendored
+
     def _symbol(self, module: str, level: int) -> str:
         """Return the dotted name of an imported module; '' for one of the file's own package.
 
@@ -88,7 +92,7 @@ class Imports:
         """
         name = module.rpartition(".")[2]
         copied = name in _GENERATED and not module.startswith((*_NOT_V1, "tensorrtserver."))
-        if copied and (self.vendored or self.legacy):
+        if copied and self.uses_v1:
             return f"{API}.{name}"
         return "" if level else module
 
@@ -134,36 +138,10 @@ def _names_v1(tree: ast.Module) -> bool:
     )
 
 
-# ------------------------------------------------------------------------------ by the text
-
-
-class Candidates:
-    """A filter of files by their text. It reads each neighbour once."""
-
-    def __init__(self) -> None:
-        self._uses_v1: dict[str, bool] = {}
-
-    def includes(self, path: str, text: bytes | None = None) -> bool:
-        """True if the file, or a file that it star-imports, has a name of v1."""
-        path = os.path.abspath(path)
-        if path not in self._uses_v1:
-            text = _content(path) if text is None else text
-            # before its neighbours, which may import it; several times faster than a pattern
-            self._uses_v1[path] = any(name in text for name in _BYTES)
-            self._uses_v1[path] |= any(map(self.includes, _neighbours(path, text)))
-        return self._uses_v1[path]
-
-
-def _neighbours(path: str, text: bytes) -> Iterator[str]:
-    """Yield the files that star imports read if their modules lie beside the importing file."""
-    for name in _STAR.findall(text):
-        module = re.sub(rb"[\s\\]", b"", name).decode(errors="replace")
-        below = module.lstrip(".")
-        yield neighbour(path, below, len(module) - len(below))
-
-
-def _content(path: str) -> bytes:
-    try:
-        return content(path)
-    except Unreadable:
-        return b""
+def may_use_v1(path: str, text: bytes) -> bool:
+    """True if a file has a name of v1, or star-imports a file beside it."""
+    path = os.path.abspath(path)
+    return any(name in text for name in _BYTES) or any(
+        os.path.exists(neighbour(path, module.decode(), len(dots)))
+        for dots, module in _STAR.findall(text)
+    )

@@ -109,8 +109,8 @@ def _migrated(
 ) -> tuple[str, _Uses, FileHeader | None]:
     """Return the rewritten text, its uses, and its imports; None for these if nothing changes."""
     draft = Draft(source, text, options, beside)
-    if not draft.sites:
-        return text, _uses(source, {}), None
+    if not draft.evaluator.imports.uses_v1:
+        return text, [], None
     if source.path.endswith(".ipynb"):
         by_hand = SiteOutcome(State.TODO, _NOTEBOOK)
         return text, _uses(source, dict.fromkeys(draft.sites, by_hand)), None
