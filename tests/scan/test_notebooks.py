@@ -79,10 +79,10 @@ def test_machine_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_place_behind_a_magic(tmp_path: Path) -> None:
-    """The printed line and column of a use are the notebook's, with the magic."""
+    """The line of a use is that of the cell; column and text are those of the statement."""
     source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))
     row = scan(source)[-1]
-    assert (row.column, row.snippet) == (11, "%time x = ctx.is_live()")
+    assert (row.line, row.column, row.snippet) == (2, 5, "x = ctx.is_live()")
 
 
 @pytest.mark.parametrize(

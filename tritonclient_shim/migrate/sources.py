@@ -19,7 +19,7 @@ from typing import Any, Iterable, Iterator
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
 #: Cell magics whose cell is Python of the notebook, or of a file that it writes.
-_PYTHON = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "writefile"})
+_PYTHON = re.compile(r"%%(?:(?:time|timeit|capture|prun|python3?)\b|writefile\s.*\.py\s*$)")
 #: Line magics that run the statement behind them, with their options.
 _RUNNING = re.compile(
     r"^(\s*(?:\w+\s*=\s*)?)%(?:time|timeit|prun|memit)\s+(?:-\w+\s+(?:\d+\s+)?)*(?=[^-\s])"
@@ -46,7 +46,6 @@ class ParsedSource:
     async_names: tuple[tuple[int, int], ...]  # line and column of each, from 1
     places: tuple[tuple[int, int], ...] = ()  # a notebook's cell and line for each line, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
-    written: tuple[str, ...] = ()  # a notebook's lines with their magics, which the tree lacks
 
     def place(self, line: int) -> tuple[int | None, int]:
         """Return the cell of a line of the tree, None in a file, and the line within it."""
@@ -57,14 +56,11 @@ class ParsedSource:
 
         Before Python 3.12 the offset of what stands in an f-string may be inexact.
         """
-        text = self.lines[line - 1]
-        magic = len(self.written[line - 1]) - len(text) if self.written else 0
-        return magic + len(text.encode()[:offset].decode(errors="ignore")) + 1
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
 
     def snippet(self, line: int) -> str:
-        """Return the line as its author wrote it."""
-        text = self.written[line - 1] if self.written else restored(self.lines[line - 1])
-        return text.rstrip()
+        """Return the line as its author wrote it, without the magics of a notebook."""
+        return restored(self.lines[line - 1]).rstrip()
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
@@ -142,17 +138,15 @@ def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
 
 def _notebook(path: str, data: bytes) -> ParsedSource:
     lines: list[str] = []
-    written: list[str] = []
     places: list[tuple[int, int]] = []
     broken: list[str] = []
     for number, text in _code_cells(json.loads(data.decode("utf-8"))):
         python, error = _cell(text, path)
         lines += python
-        written += text.splitlines() or [""]
         places += ((number, line) for line in range(1, len(python) + 1))
         broken += [f"{path}: cell {number}: {error}"] if error else []
-    more = {"written": tuple(written), "places": tuple(places), "broken": tuple(broken)}
-    return _parsed(path, "\n".join(lines) + "\n", **more)
+    text = "\n".join(lines) + "\n"
+    return _parsed(path, text, places=tuple(places), broken=tuple(broken))
 
 
 def _code_cells(document: Any) -> list[tuple[int, str]]:
@@ -179,15 +173,8 @@ def _cell(text: str, path: str) -> tuple[list[str], str]:
 def _python_of(cell: str) -> list[str]:
     """Return a cell's lines as Python: ``pass`` for IPython's, empty for another language's."""
     lines = cell.splitlines() or [""]
-    if not lines[0].startswith("%%"):
-        return _without_magics(lines)
-    words = lines[0][2:].split()
-    other = bool(words) and words[0] not in _PYTHON
-    other = other or words[:1] == ["writefile"] and not words[-1].endswith(".py")
-    return ["", *([""] * (len(lines) - 1) if other else _without_magics(lines[1:]))]
-
-
-def _without_magics(lines: list[str]) -> list[str]:
+    if lines[0].startswith("%%") and not _PYTHON.match(lines[0]):
+        return [""] * len(lines)
     python: list[str] = []
     continued = False  # a magic goes on in the next line
     for line in lines:
