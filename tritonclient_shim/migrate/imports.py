@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from contextlib import suppress
 
 from tritonclient_shim.migrate.sources import Unreadable, read
 from tritonclient_shim.registry import BY_SYMBOL
@@ -20,13 +21,12 @@ _GENERATED = frozenset(
     symbol.rpartition(".")[2] for symbol in BY_SYMBOL if symbol.rpartition("_")[2] == "pb2"
 ) | {"grpc_service_pb2_grpc"}
 #: Names that only v1's generated modules have; Triton's have other names in files called alike.
-ONLY_V1 = frozenset(
-    ("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader")
-    + ("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory")
+_ONLY_V1 = (
+    *("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader"),
+    *("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory"),
+    *("request_status_pb2", "server_status_pb2"),
 )
-#: Generated modules whose names only v1 has.
-_STATUS = ("request_status_pb2", "server_status_pb2")
-_BYTES = [name.encode() for name in ("tensorrtserver", *_STATUS, *sorted(ONLY_V1))]
+_BYTES = [name.encode() for name in ("tensorrtserver", *_ONLY_V1)]
 _STAR = re.compile(rb"\bfrom[ \t]+(\.*)(\w[.\w]*)[ \t]+import[ \t]*\*")
 _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 
@@ -43,10 +43,8 @@ def star_of(module: str) -> dict[str, str]:
 
 def neighbour(path: str, module: str, level: int) -> str:
     """Return the file of a module that lies beside the importing file, or above it by its dots."""
-    folder = os.path.dirname(path)
-    for _ in range(level - 1):
-        folder = os.path.dirname(folder)
-    return os.path.join(folder, *module.split(".")) + ".py"
+    above = [os.pardir] * (level - 1)
+    return os.path.abspath(os.path.join(path, os.pardir, *above, *module.split("."))) + ".py"
 
 
 class Imports:
@@ -60,25 +58,18 @@ class Imports:
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
         self.legacy = False
-        path = os.path.abspath(path)
-        self._visited = {path}
-        self.vendored = _names_v1(tree)
+        self._visited: set[str] = set()
+        self._follow(tree, os.path.abspath(path))
+        self.vendored = any(_names_v1(node) for node in ast.walk(tree))
+        self.symbols: dict[ast.alias, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                for alias in node.names:
-                    self._see(alias.name)
+                self.symbols.update((alias, self._symbol(alias.name, 0)) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                self._see(node.module or "")
-                if node.names[0].name == "*":
-                    self._star(node, path)
-        self.symbols = {
-            alias: self._member(node, alias.name)
-            if isinstance(node, ast.ImportFrom)
-            else self._symbol(alias.name, 0)
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-            for alias in node.names
-        }
+                owner = self._symbol(node.module or "", node.level)
+                for alias in node.names:
+                    name = f"{owner}.{alias.name}" if owner else alias.name
+                    self.symbols[alias] = self._symbol(name, 0 if owner else node.level)
 
     @property
     def uses_v1(self) -> bool:
@@ -96,51 +87,37 @@ class Imports:
             return f"{API}.{name}"
         return "" if level else module
 
-    def _member(self, node: ast.ImportFrom, name: str) -> str:
-        """Return the dotted name of what ``from module import name`` imports."""
-        owner = self._symbol(node.module or "", node.level)
-        if not owner and name not in _GENERATED:
-            return ""
-        path = f"{node.module}.{name}" if owner == node.module else f"{owner}.{name}"
-        return self._symbol(path if owner else name, node.level)
-
-    def _see(self, module: str) -> None:
-        self.legacy |= f"{module}.".startswith("tensorrtserver.")
-
-    def _star(self, node: ast.ImportFrom, path: str) -> None:
-        """Add what a star import binds: of a file beside the importing file, its star imports."""
-        module = node.module or ""
-        if module in _MODULES:
-            self.star.update(star_of(module))
-            return
-        beside = neighbour(path, module, node.level)
-        if not module or beside in self._visited or not os.path.exists(beside):
-            return
-        self._visited.add(beside)
-        try:
-            tree = read(beside).tree
-        except Unreadable:
-            return
-        for inner in ast.walk(tree):
-            if isinstance(inner, ast.ImportFrom) and inner.names[0].name == "*":
-                self._see(inner.module or "")
-                self._star(inner, beside)
+    def _follow(self, tree: ast.Module, path: str) -> None:
+        """Add what the star imports of a file bind, and those of files beside it."""
+        self._visited.add(path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self.legacy |= any(_is_of_v1(alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                self.legacy |= _is_of_v1(module)
+                beside = neighbour(path, module, node.level)
+                if node.names[0].name != "*":
+                    continue
+                if module in _MODULES:
+                    self.star.update(star_of(module))
+                elif beside not in self._visited and os.path.exists(beside):
+                    with suppress(Unreadable):
+                        self._follow(read(beside).tree, beside)
 
 
-def _names_v1(tree: ast.Module) -> bool:
-    """True if the file uses a name that only v1's generated modules have."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr in ONLY_V1
-        or isinstance(node, ast.alias)
-        and node.name.rpartition(".")[2] in {*ONLY_V1, *_STATUS}
-        for node in ast.walk(tree)
-    )
+def _is_of_v1(module: str) -> bool:
+    return f"{module}.".startswith("tensorrtserver.")
+
+
+def _names_v1(node: ast.AST) -> bool:
+    """True for a name that only v1's generated modules have."""
+    name = node.name if isinstance(node, ast.alias) else getattr(node, "attr", "")
+    return name.rpartition(".")[2] in _ONLY_V1
 
 
 def may_use_v1(path: str, text: bytes) -> bool:
     """True if a file has a name of v1, or star-imports a file beside it."""
-    path = os.path.abspath(path)
     return any(name in text for name in _BYTES) or any(
         os.path.exists(neighbour(path, module.decode(), len(dots)))
         for dots, module in _STAR.findall(text)
