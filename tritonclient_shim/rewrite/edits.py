@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import io
 import re
-from bisect import bisect_right
 from collections import defaultdict
-from typing import Any, Callable, Mapping, Tuple
+from itertools import accumulate
+from typing import Any, Callable, Iterable, Mapping, Tuple
 
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
@@ -20,8 +20,10 @@ class Edits:
     """Planned changes: nodes, lines before and after statements, comments above them."""
 
     def __init__(self, text: str, parents: Mapping[ast.AST, ast.AST]) -> None:
-        self._text, self._parents = text, parents
-        self._starts = _starts(self._text, 0)
+        self._parents, self._whole = parents, (0, len(text))
+        self._text = text if text.endswith("\n") else f"{text}\n"
+        self._rows = io.StringIO(self._text, newline="").readlines()
+        self._starts = [0, *accumulate(map(len, self._rows))]
         self._changes: dict[Span, list[Change]] = defaultdict(list)
         self._removed: set[ast.stmt] = set()
         self.before: dict[ast.stmt, list[str | Callable[[], str]]] = defaultdict(list)
@@ -38,8 +40,13 @@ class Edits:
         self._changes[self.span(node)].append(change)
 
     def remove(self, node: ast.stmt) -> None:
-        """Remove a statement. If other statements share its line, replace it by ``pass``."""
-        if self.has_lines(node):
+        """Remove a statement. Replace it by ``pass`` in a line or block that needs another."""
+        parent = self._parents[node]
+        blocks = (value for _, value in ast.iter_fields(parent) if isinstance(value, list))
+        block = next(value for value in blocks if node in value)
+        gone = {node, *self._removed}
+        left = (part not in gone or self.before[part] or self.after[part] for part in block)
+        if self.has_lines(node) and (isinstance(parent, ast.Module) or any(left)):
             self._removed.add(node)
         else:
             self.change(node, lambda old: "pass")
@@ -60,8 +67,9 @@ class Edits:
     def has_lines(self, node: ast.stmt) -> bool:
         """True if no other statement shares a line with a statement."""
         start, end = self.span(node)
-        above, rest = self._text[self._line(start)[0] : start], self._text[end : self._line(end)[1]]
-        return not above.strip() and (not rest.strip() or rest.lstrip().startswith("#"))
+        above = self._text[self._starts[node.lineno - 1] : start]
+        rest = self._text[end : self._starts[node.end_lineno or 0]]
+        return not above.strip() and rest.strip()[:1] in ("", "#")
 
     def arguments(self, call: ast.Call) -> list[Span]:
         """Return where each argument of a call is, with its keyword and its parentheses."""
@@ -86,22 +94,6 @@ class Edits:
         text = self._text[start : self._starts[line]]
         return start + len(text.encode()[:column].decode(errors="ignore"))
 
-    def _line(self, offset: int) -> Span:
-        """Return where the line of an offset begins, and where it ends before its line break."""
-        number = min(bisect_right(self._starts, offset), len(self._starts) - 1)
-        start, end = self._starts[number - 1], self._starts[number]
-        return start, start + len(self._text[start:end].rstrip("\r\n"))
-
-    def _newline(self, end: int) -> str:
-        """Return the line break at the end of a line; that of the line before if it has none."""
-        at = end if end < len(self._text) else self._text.rfind("\n") - 1
-        return "\r\n" if self._text.startswith("\r\n", max(at, 0)) else "\n"
-
-    def _block(self, node: ast.stmt) -> list[ast.stmt]:
-        """Return the statements of the block that a statement is in."""
-        fields = (value for _, value in ast.iter_fields(self._parents[node]))
-        return next(value for value in fields if isinstance(value, list) and node in value)
-
     # --- the result
 
     def new(self, node: ast.AST) -> str:
@@ -114,8 +106,8 @@ class Edits:
 
     def changed(self) -> str:
         """Return the text with all changes."""
-        whole = (0, len(self._text))
-        return _joined(self._text, whole, {**self._nodes(whole), **self._lines()})
+        parts = {**self._nodes(self._whole), **self._lines()}
+        return _joined(self._text, self._whole, parts)
 
     def _nodes(self, whole: Span) -> dict[Span, str]:
         return {span: self._changed(span) for span in self._changes if _is_in(span, whole)}
@@ -129,76 +121,48 @@ class Edits:
 
     def _lines(self) -> dict[Span, str]:
         """Return the lines before, after and instead of statements."""
-        lines: dict[Span, str] = {}
+        lines: dict[Span, str] = defaultdict(str)
         for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
-            first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
-            start, end = self._first_line(self.span(first)[0]), self._line(self.span(node)[1])[1]
-            indent, newline = _indentation(self._text[start:end]), self._newline(end)
-            before = (x if isinstance(x, str) else x() for x in self.before.get(node, ()))
-            above = [*self._missing(node, start), *before]
-            below = self.after.get(node, [])
+            first = self._first_row(node)
+            start, end = self._starts[first], self._starts[node.end_lineno or 0]
+            above = self._indented(first, [*self._missing(node, first), *self.before.get(node, ())])
+            below = self._indented(first, self.after.get(node, ()))
             if node in self._removed:
-                instead = [*above, *below] or self._filling(node)
-                span = (start, end) if instead else self._with_break(start, end)
-                lines[span] = newline.join(self._indented(instead, indent))
-                continue
-            for line in self._indented(above, indent):
-                lines[start, start] = lines.get((start, start), "") + line + newline
-            for line in self._indented(below, indent):
-                lines[end, end] = lines.get((end, end), "") + newline + line
+                while not above + below and first and not self._rows[first - 1].strip():
+                    first -= 1
+                lines[self._starts[first], end] = above + below
+            else:
+                lines[start, start] += above
+                lines[end, end] = below + lines[end, end]
         return lines
 
-    def _first_line(self, offset: int) -> int:
-        """Return where the line of an offset begins, or the first of lines that ``\\`` joins."""
-        start = self._line(offset)[0]
-        while self._text[:start].rstrip("\r\n").endswith("\\"):
-            start = self._line(start - 1)[0]
-        return start
+    def _first_row(self, node: ast.stmt) -> int:
+        """Return the row of a statement, its first decorator, or lines that ``\\`` joins."""
+        row: int = min(part.lineno for part in (node, *getattr(node, "decorator_list", ()))) - 1
+        while row and self._rows[row - 1].rstrip("\r\n").endswith("\\"):
+            row -= 1
+        return row
 
-    def _indented(self, texts: list[str], indent: str) -> list[str]:
-        return [indent + line for text in texts for line in text.split("\n")]
+    def _indented(self, row: int, texts: Iterable[str | Callable[[], str]]) -> str:
+        """Return lines with the indentation and line break of a row."""
+        old = self._rows[row]
+        indent, newline = old[: len(old) - len(old.lstrip())], old[len(old.rstrip("\r\n")) :]
+        lines = (text if isinstance(text, str) else text() for text in texts)
+        return "".join(f"{indent}{x}{newline}" for text in lines for x in text.split("\n"))
 
-    def _missing(self, node: ast.stmt, start: int) -> list[str]:
+    def _missing(self, node: ast.stmt, row: int) -> list[str]:
         """Return the comments of a statement that it lacks so far."""
-        present, above = set(), self._text[:start].splitlines()
-        while above and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
-            present.add(above.pop().strip())
+        present = set()
+        while row and self._rows[row - 1].strip()[:1] in ("", "#"):
+            row -= 1
+            present.add(self._rows[row].strip())
         return [text for text in dict.fromkeys(self.comments.get(node, ())) if text not in present]
-
-    def _filling(self, node: ast.stmt) -> list[str]:
-        """Return ``pass`` for the first statement of a block that loses all its statements."""
-        block = self._block(node)
-        is_first = node is block[0] and not isinstance(self._parents[node], ast.Module)
-        is_empty = all(
-            part in self._removed and not self.before.get(part) and not self.after.get(part)
-            for part in block
-        )
-        return ["pass"] if is_first and is_empty else []
-
-    def _with_break(self, start: int, end: int) -> Span:
-        """Return the span of lines with the blank lines above and one line break."""
-        above = self._text[:start].rstrip()
-        if above:
-            return len(above), end
-        return start, min(end + len(self._newline(end)), len(self._text))
-
-
-def _starts(text: str, first: int) -> list[int]:
-    """Return the offset of each line, and of the end."""
-    starts = [first]
-    for line in io.StringIO(text, newline=""):
-        starts.append(starts[-1] + len(line))
-    return starts
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Return where a part of a text that a pattern matches ends."""
     match = pattern.match(text, start)
     return match.end() if match else start
-
-
-def _indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
 
 
 def _is_in(inner: Span, outer: Span) -> bool:
@@ -212,6 +176,4 @@ def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
         if start >= at:
             text += whole[at:start] + parts[start, end]
             at = end
-        elif end > at:  # a removed line whose break before it is gone: the one after it goes
-            at = whole.find("\n", end) + 1 or len(whole)
     return text + whole[at : span[1]]
