@@ -5,107 +5,84 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import Iterable, Mapping
+from collections import Counter
+from contextlib import suppress
+from typing import Iterator, Mapping
 
 from tritonclient_shim.migrate.imports import API, star_of
-from tritonclient_shim.migrate.sources import Unreadable, parsed
+from tritonclient_shim.migrate.scopes import Scopes, last_name
+from tritonclient_shim.migrate.sources import ENDINGS, Unreadable, content, parsed
 from tritonclient_shim.rewrite.emitted import MODULE
 
-_ENDINGS = (".py", ".pyw", ".ipynb")
-_IMPORTS = re.compile(
-    r"(?:^|\\n|\")[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+([^\n\"]*)", re.M
-)
+_IMPORT = re.compile(r"(?:^|\\n|\")[ \t]*(?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+[^\n\"#]*", re.M)
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 
 
 class Neighbours:
-    """The files beside a file, with the new text of migrated files.
+    """The files beside a file that import it, or that it imports.
 
     ``texts``: path → text that will replace the file on disk.
     """
 
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
-        self._stem = _stem(path)
-        known = (os.path.abspath(path), os.path.join(os.path.dirname(path), f"{MODULE}.py"))
-        others = [other for other in _beside(path) if other not in map(os.path.abspath, known)]
-        self._others = {other: _text(other, texts) for other in others}
-        self._path, self._own = path, _text(path, texts)
-
-    @property
-    def in_package(self) -> bool:
-        """True if the file is a module of a package, which imports by relative names."""
-        folder = os.path.dirname(os.path.abspath(self._path))
-        is_script = b"__main__" in self._own
-        return os.path.exists(os.path.join(folder, "__init__.py")) and not is_script
-
-    @property
-    def linked(self) -> bool:
-        """True if the file imports another file of its program, or is imported."""
-        stems = {_stem(other) for other in self._others}
-        return bool(stems & imported(self._own)) or any(True for _ in self._importers())
+        path = os.path.abspath(path)
+        self._stem, own = _stem(path), _text(path, texts)
+        others = {
+            other: _text(other, texts)
+            for other in _beside(path)
+            if other != path and _stem(other) != MODULE
+        }
+        self._importers = {x: text for x, text in others.items() if self._stem in imported(text)}
+        stems = imported(own)
+        linked = {*self._importers, *(other for other in others if _stem(other) in stems)}
+        #: the file imports another file of its program, or is imported
+        self.linked = bool(linked)
+        #: it is a module of a package, which imports by relative names
+        self.in_package = _in_package(path) and b"__main__" not in own
+        #: a file that imports the file, or that it imports, asks for classes
+        self.has_classes = any(b"ResultFormat.CLASS" in _text(other, {}) for other in linked)
+        #: a file that imports the file still has contexts or protocols of v1
+        self.has_contexts = any(map(_LEGACY.search, self._importers.values()))
 
     @property
     def taken(self) -> set[str]:
         """Return the names that importers read and do not bind themselves."""
-        return {name for path, text in self._importers() for name in _free_names(path, text)}
-
-    @property
-    def has_classes(self) -> bool:
-        """True if a file that imports the file, or that it imports, asks for classes."""
-        stems = imported(self._own)
-        linked = {path for path, _ in self._importers()}
-        linked |= {path for path in self._others if _stem(path) in stems}
-        return any(b"ResultFormat.CLASS" in _text(path, {}) for path in linked)
-
-    @property
-    def has_contexts(self) -> bool:
-        """True if a file that imports the file still has contexts or protocols of v1."""
-        return any(_LEGACY.search(text) for _, text in self._importers())
-
-    def _importers(self) -> Iterable[tuple[str, bytes]]:
-        return ((path, text) for path, text in self._others.items() if self._stem in imported(text))
+        return {
+            name
+            for path, text in self._importers.items()
+            for name in _free_names(path, text, self._stem)
+        }
 
 
 def importers_first(paths: list[str]) -> list[str]:
-    """Sort files so that each file comes after its importers."""
-    importers: dict[str, list[str]] = {}
-    for path in paths:
-        for stem in sorted(imported(_text(path, {}))):
-            importers.setdefault(stem, []).append(path)
+    """Sort files so that each file comes after its importers, unless they import each other."""
+    rest = {path: imported(_text(path, {})) - {_stem(path)} for path in paths}
+    importers = Counter(stem for stems in rest.values() for stem in stems)
     ordered: list[str] = []
-    visiting: set[str] = set()
-
-    def visit(path: str) -> None:
-        if path in visiting:
-            return
-        visiting.add(path)
-        for other in importers.get(_stem(path), ()):
-            visit(other)
+    while rest:
+        free = (path for path in rest if not importers[_stem(path)])
+        path = next(free, next(iter(rest)))
+        importers.subtract(rest.pop(path))
         ordered.append(path)
-
-    for path in paths:
-        visit(path)
     return ordered
 
 
 def imported(text: bytes) -> set[str]:
-    """Return the last names of the modules that a text may import."""
-    stems: set[str] = set()
-    for module, names in _IMPORTS.findall(text.decode("utf-8", "replace")):
-        stems.add(module.rpartition(".")[2])
-        parts = re.split(r"[,()\s]+", names.partition("#")[0])
-        stems.update(part.rpartition(".")[2] for part in parts)
-    return stems - {"", "*", "as"}
+    """Return the names in the imports of a text, which may be those of modules."""
+    lines = _IMPORT.findall(text.decode("utf-8", "replace"))
+    return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
-def _beside(path: str) -> list[str]:
-    """Return the sources in a file's folder, and in the parent folder of a package."""
-    folder = os.path.dirname(os.path.abspath(path))
-    folders = [folder]
-    if os.path.exists(os.path.join(folder, "__init__.py")):
-        folders.append(os.path.dirname(folder))
-    entries = ((place, name) for place in folders for name in sorted(os.listdir(place)))
-    return [os.path.join(place, name) for place, name in entries if name.endswith(_ENDINGS)]
+def _beside(path: str) -> Iterator[str]:
+    """Yield the sources in a file's folder, and in the parent folder of a package."""
+    folder = os.path.dirname(path)
+    for place in [folder, *([os.path.dirname(folder)] if _in_package(path) else [])]:
+        names = sorted(os.listdir(place))
+        yield from (os.path.join(place, name) for name in names if name.endswith(ENDINGS))
+
+
+def _in_package(path: str) -> bool:
+    return os.path.exists(os.path.join(os.path.dirname(path), "__init__.py"))
 
 
 def _stem(path: str) -> str:
@@ -116,40 +93,23 @@ def _stem(path: str) -> str:
 
 
 def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
-    known = texts.get(os.path.abspath(path))
-    if known is not None:
-        return known
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    with suppress(Unreadable):
+        return texts[path] if path in texts else content(path)
+    return b""
 
 
-def _free_names(path: str, text: bytes) -> set[str]:
+def _free_names(path: str, text: bytes, stem: str) -> set[str]:
     """Return the names that a file reads and does not bind, attributes included."""
     try:
-        nodes = list(ast.walk(parsed(path, text).tree))
+        tree = parsed(path, text).tree
     except Unreadable:
-        return set(re.findall(r"[A-Za-z_]\w*", text.decode("utf-8", "replace")))
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    for node in nodes:
-        if isinstance(node, ast.Attribute):
-            read.add(node.attr)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-        elif isinstance(node, ast.Import):
-            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and _is_library(node.module or ""):
-            bound |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            read |= {alias.name for alias in node.names}
-    return read - bound - (star_of(API).keys() if "*" in bound else set())
-
-
-def _is_library(module: str) -> bool:
-    """True for a module of v1, of tritonclient or of NumPy, not of the program."""
-    known = ("tensorrtserver", "tritonclient", "numpy", "future", "functools", "ctypes", "google")
-    return module.partition(".")[0] in (*known, MODULE)
+        return set()
+    names, taken, star = set(), set(), set()
+    for node in ast.walk(tree):
+        names.add(last_name(node))
+        if isinstance(node, ast.ImportFrom) and node.module == API and node.names[0].name == "*":
+            star = set(star_of(API))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
+            taken |= {alias.name for alias in node.names}
+    bound = {name for scope in Scopes(tree).of_node.values() for name in scope.bindings}
+    return (names - bound | taken) - star
