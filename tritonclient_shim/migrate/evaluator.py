@@ -11,7 +11,7 @@ import builtins
 from dataclasses import replace
 from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
 
-from tritonclient_shim.migrate.imports import API, Imports
+from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
     Definition,
     Function,
@@ -304,7 +304,7 @@ class Evaluator:
 
     def _of_symbol(self, name: str, call: ast.Call) -> Values:
         last = name.rpartition(".")[2]
-        if name.startswith("tensorrtserver.") and last == "create_shared_memory_region":
+        if is_of_v1(name) and last == "create_shared_memory_region":
             return frozenset({Instance(HANDLE, call)})
         if name == f"{_PROTOCOL}.from_str":
             return frozenset({Instance(_PROTOCOL, call)})

@@ -92,10 +92,10 @@ class Imports:
         self._visited.add(path)
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                self.legacy |= any(_is_of_v1(alias.name) for alias in node.names)
+                self.legacy |= any(is_of_v1(alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 module = node.module or ""
-                self.legacy |= _is_of_v1(module)
+                self.legacy |= is_of_v1(module)
                 beside = neighbour(path, module, node.level)
                 if node.names[0].name != "*":
                     continue
@@ -106,8 +106,9 @@ class Imports:
                         self._follow(read(beside).tree, beside)
 
 
-def _is_of_v1(module: str) -> bool:
-    return f"{module}.".startswith("tensorrtserver.")
+def is_of_v1(name: str) -> bool:
+    """True for a dotted name of the old package."""
+    return f"{name}.".startswith("tensorrtserver.")
 
 
 def _names_v1(node: ast.AST) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterator, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
-from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     HANDLE,
@@ -97,22 +97,13 @@ class _Finder(ast.NodeVisitor):
         self._called: set[ast.expr] = set()  # functions of calls that have been seen
         self._star_seen: set[str] = set()
 
-    def visit_Import(self, node: ast.Import) -> None:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
-            self._module(node, self._imports.symbols[alias])
+            id = module_entry(self._imports.symbols[alias])
+            if id:
+                self._add(node, id)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        module = "" if node.level else node.module or ""
-        if module == API and node.names[0].name == "*":
-            self._add(node, "TS001")
-            return
-        for alias in node.names:
-            self._module(node, self._imports.symbols[alias])
-
-    def _module(self, node: ast.AST, name: str) -> None:
-        id = module_entry(name)
-        if id:
-            self._add(node, id)
+    visit_ImportFrom = visit_Import
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self._unused.add(node.value)
@@ -154,7 +145,7 @@ class _Finder(ast.NodeVisitor):
     def _from_star(self, node: ast.Name) -> None:
         """Note the first use of a name that only v1's star import binds."""
         known = self._imports.star[node.id]
-        if not known.startswith("tensorrtserver.") and node.id not in self._star_seen:
+        if not is_of_v1(known) and node.id not in self._star_seen:
             self._star_seen.add(node.id)
             self._add(node, "TS002")
 
@@ -184,8 +175,10 @@ def module_entry(name: str) -> str:
         return "TS203"
     if _removed_from_numpy(name):
         return "TS201"
-    if not f"{name}.".startswith("tensorrtserver."):
+    if not is_of_v1(name):
         return ""
+    if name == f"{API}.*":
+        return "TS001"
     entry = _entry_of(name)
     return entry.id if entry and entry.kind == IMPORT else "TS009"
 
@@ -222,7 +215,7 @@ def _entry(
         return None
     if _removed_from_numpy(value.name):
         return ENTRIES["TS201"]
-    if not value.name.startswith("tensorrtserver."):
+    if not is_of_v1(value.name):
         return None
     entry = _entry_of(value.name)
     return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry

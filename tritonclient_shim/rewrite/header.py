@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from itertools import takewhile
-from typing import Mapping
+from typing import Iterable, Mapping
 
-from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import MODULE
@@ -26,11 +26,12 @@ _PROVIDED = {
     **{f"iter{name}": f"\niter{name} = dict.{name}" for name in ("items", "keys", "values")},
     "text_format": "from google.protobuf import text_format",
 }
+_ERROR, _MEMORY = f"{API}.InferenceServerException", "tensorrtserver.shared_memory"
 #: Names and modules of v1 that tritonclient has, too.
 _SUCCESSORS = {
-    f"{API}.InferenceServerException": "tritonclient.utils.InferenceServerException",
+    _ERROR: "tritonclient.utils.InferenceServerException",
     f"{API}.model_config_pb2": "tritonclient.grpc.model_config_pb2",
-    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
+    _MEMORY: "tritonclient.utils.shared_memory",
 }
 
 
@@ -41,26 +42,29 @@ class FileHeader:
     """
 
     def __init__(self, draft: Draft, text: ast.Module) -> None:
-        self._draft, self._taken = draft, draft.beside.taken
+        self._draft, taken = draft, draft.beside.taken
         names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
-        self._reads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
-        made = (line.partition(" = ")[2] for line in draft.imports)
-        self._reads.update(text.partition("(")[0] for text in made)
-        self._star = draft.evaluator.imports.star
-        nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
-        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
-        #: names that only star imports bind, and that this file or its importers read
-        self._star_names = provided & self._reads | self._taken & self._star.keys()
+        #: what this file or its importers read
+        self._read = {*taken, *(x.id for x in names if not isinstance(x.ctx, ast.Store))}
+        self._read.update(line.partition(" = ")[2].partition("(")[0] for line in draft.imports)
         called = {name: draft.called(name) for name in draft.helpers}
-        called = {name: own for name, own in called.items() if self._is_read(own)}
+        called = {name: own for name, own in called.items() if own in self._read}
         self.helpers, self.protocols = frozenset(called), frozenset(draft.modules)
-        clients = [f"{name}client" for name in draft.modules if self._is_read(f"{name}client")]
+        clients = self._read.intersection(f"{name}client" for name in draft.modules)
         self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
         if called:
             self._needed.add(_helpers_line(called, draft))
+        nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
+        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)} | taken
+        star, self._symbols = draft.evaluator.imports.star, draft.evaluator.imports.symbols
+        #: what only star imports bind and is read, and what it stands for
+        self._star = {x: star[x] for x in provided & self._read & star.keys()}
+        self._star_stays = any(
+            is_of_v1(name) and (bound in taken or not self._successor(name))
+            for bound, name in self._star.items()
+        )
         self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
-        self._inside: set[tuple[ast.AST, str]] = set()  # blocks, and lines added to them
 
     def stays(self, site: Site) -> bool:
         """True if an import, or the import that a use needs, stays."""
@@ -70,20 +74,14 @@ class FileHeader:
 
     def rewrite(self) -> None:
         """Replace the legacy imports, and add the imports that the body needs."""
-        tree, has_star = self._draft.source.tree, False
+        tree = self._draft.source.tree
         for node in ast.walk(tree):
-            if not isinstance(node, _IMPORT) or getattr(node, "level", None):
-                continue
-            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-                if _is_of_v1(node.module or ""):
-                    has_star = True
-                    self._star_import(node)
-            else:
+            if isinstance(node, _IMPORT) and not getattr(node, "level", 0):
                 self._import(node)
-        if not has_star and not self._star_stays():
-            self._needed.update(self._provided())  # another file's star import bound them
-        if self._star_stays() and any(not _is_of_v1(self._star[x]) for x in self._star_names):
+        if self._star_stays and not all(map(is_of_v1, self._star.values())):
             self._left.add((tree, "TS002"))
+        if not any(alias.name == "*" and is_of_v1(name) for alias, name in self._symbols.items()):
+            self._needed.update(self._provided())  # another file's star import bound them
         self._place()
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
@@ -91,98 +89,69 @@ class FileHeader:
         owner = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
         kept, lines = [], []
         for alias in node.names:
-            name = f"{owner}{alias.name}"
-            if not _is_of_v1(name):
-                kept.append(alias)
-                continue
-            bound = alias.asname or (alias.name if owner else _PACKAGE)
-            successor = self._successor(name) if owner or alias.asname else ""
-            if not self._is_read(bound):
-                continue
-            if successor:
-                lines.append(_import_line(successor, bound, as_module=not owner))
-                continue
+            if is_of_v1(f"{owner}{alias.name}"):
+                instead = self._instead(alias, owner)
+                if instead is not None:
+                    lines += instead
+                    continue
+                self._left.add((node, module_entry(self._symbols[alias])))
             kept.append(alias)
-            known = self._draft.evaluator.imports.symbols[alias]
-            self._left.add((node, module_entry(known)))
         if len(kept) < len(node.names):
             self._replace(node, kept, lines)
 
-    def _star_import(self, node: ast.ImportFrom) -> None:
-        if self._star_stays():
-            self._left.add((node, "TS001"))
-        else:
-            self._replace(node, [], self._provided())
+    def _instead(self, alias: ast.alias, owner: str) -> list[str] | None:
+        """Return the lines instead of the import of something of v1; None if it stays."""
+        if alias.name == "*":
+            return None if self._star_stays else self._provided()
+        bound = alias.asname or (alias.name if owner else _PACKAGE)
+        if bound not in self._read:
+            return []
+        successor = self._successor(owner + alias.name) if owner or alias.asname else ""
+        return [_import_line(successor, bound, as_module=not owner)] if successor else None
 
     def _successor(self, name: str) -> str:
         """Return the name in tritonclient of a name of v1; '' for none."""
         for old, new in _SUCCESSORS.items():
-            stays = (
-                self._draft.errors_stay
-                if old.endswith("Exception")
-                else ("memory" in old and not self._draft.memory)
-            )
+            stays = old == _ERROR and self._draft.errors_stay
+            stays |= old == _MEMORY and not self._draft.memory
             if f"{name}.".startswith(f"{old}.") and not stays:
                 return new + name[len(old) :]
         return ""
 
-    # --- what the rewritten text uses
-
-    def _is_read(self, name: str) -> bool:
-        return name in self._taken or name in self._reads
-
-    def _star_stays(self) -> bool:
-        legacy = {name for name in self._star_names if _is_of_v1(self._star[name])}
-        return bool(legacy & self._taken) or not all(
-            self._successor(self._star[name]) for name in legacy
-        )
-
     def _provided(self) -> list[str]:
         """Return the imports of the names that only the star import bound."""
-        lines = []
-        for name in self._star_names:
-            if _is_of_v1(self._star[name]):
-                lines.append(_import_line(self._successor(self._star[name]), name))
-            else:
-                lines.append(_PROVIDED.get(name, f"from ctypes import {name}"))
-        return lines
-
-    # --- changes
+        if self._star_stays:
+            return []
+        return [
+            _import_line(self._successor(name), bound)
+            if is_of_v1(name)
+            else _PROVIDED.get(bound, f"from ctypes import {bound}")
+            for bound, name in self._star.items()
+        ]
 
     def _replace(
         self, node: ast.Import | ast.ImportFrom, kept: list[ast.alias], lines: list[str]
     ) -> None:
-        edits = self._draft.edits
-        statement = edits.statement(node)
         if node in self._draft.source.tree.body:
-            self._anchor = self._anchor or statement
+            self._anchor = self._anchor or node
             self._needed.update(lines)
         else:
-            block = self._draft.flows.parents[node]
-            new = {line for line in lines if (block, line) not in self._inside}
-            self._inside.update((block, line) for line in new)
-            ordered: list[str] = sorted(new, key=_order)
-            edits.before[statement] += ordered
+            self._draft.edits.before[node] += _sorted(lines)
         if kept:
             self._draft.replace(node, _text_of(node, kept))
         else:
-            edits.remove(node)
+            self._draft.edits.remove(node)
 
     def _place(self) -> None:
         """Add missing imports below the imports."""
         body = self._draft.source.tree.body
         imports = [statement for statement in body if isinstance(statement, _IMPORT)]
         present = {_text_of(statement, statement.names) for statement in imports}
-        edits = self._draft.edits
         leading = takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body)
         above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1]
-        anchor = self._anchor or (edits.statement(above[-1]) if above else None)
+        anchor = self._anchor or (above[-1] if above else None)
         if anchor is not None:
-            edits.after[anchor] += sorted(self._needed - present, key=_order)
-
-
-def _is_of_v1(name: str) -> bool:
-    return f"{name}.".startswith(f"{_PACKAGE}.")
+            self._draft.edits.after[anchor] += _sorted(self._needed - present)
 
 
 def _import_line(name: str, bound: str, as_module: bool = False) -> str:
@@ -213,10 +182,14 @@ def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     return f"{start}import {', '.join(parts)}"
 
 
-def _order(line: str) -> tuple[int, str]:
-    """Return a key that sorts as formatters do: Python's modules, libraries, the program's."""
-    if " = " in line:  # what is made once for the file
-        return 3, line
+def _sorted(lines: Iterable[str]) -> list[str]:
+    """Sort imports as formatters do: Python's modules, libraries, the program's."""
     third = ("numpy", "tritonclient", "google", "future", "pkg_resources")
-    module = line.split()[1].split(".")[0]
-    return (2 if module in ("", MODULE) else int(module in third), line)
+
+    def order(line: str) -> tuple[int, str]:
+        if " = " in line:  # what is made once for the file
+            return 3, line
+        module = line.split()[1].split(".")[0]
+        return (2 if module in ("", MODULE) else int(module in third), line)
+
+    return sorted(lines, key=order)
