@@ -8,8 +8,9 @@ from pathlib import Path
 from tests.migrate.table import PROGRAMS_FOLDER
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.rewrite.files import IMPORTS, migrate, scan
+from tritonclient_shim.rewrite.files import migrate, scan
 from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.rewrite.rules import IMPORTS
 
 CORPORA = (PROGRAMS_FOLDER.with_name("expected_uses.txt"),
            *(Path(__file__).parents[1] / "scan" / "scan_corpus").glob("*.txt"))  # fmt: skip

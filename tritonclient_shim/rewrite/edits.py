@@ -30,11 +30,6 @@ class Edits:
         self.after: dict[ast.stmt, list[str]] = defaultdict(list)
         self.comments: dict[ast.stmt, list[str]] = defaultdict(list)
 
-    @property
-    def any(self) -> bool:
-        """True if there is anything to change."""
-        return any((self._changes, self._removed, self.before, self.after, self.comments))
-
     def change(self, node: ast.AST, change: Change) -> None:
         """Replace a node by what a function returns for its text."""
         self._changes[self.span(node)].append(change)

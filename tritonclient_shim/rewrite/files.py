@@ -6,6 +6,7 @@ import ast
 import io
 import os
 import tokenize
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import List, Mapping, Tuple
 
@@ -26,15 +27,14 @@ from tritonclient_shim.rewrite.options import (
     SiteOutcome,
     State,
 )
-from tritonclient_shim.rewrite.rules import BY_HAND, LOOSE, stub
+from tritonclient_shim.rewrite.rules import BY_HAND, IMPORTS, LOOSE, stub
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 from tritonclient_shim.usage.rows import UsageRow, relative
 
-_NOTEBOOK = "move the code to a module: migrate rewrites no notebooks"
 _NO_RULE = "write it anew: the guide has its successor"
-#: Ids of imports. They are decided after everything else.
-IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
-
+_NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
+_IMPORT = SiteOutcome(State.SAFE, "import")
+_STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
 
@@ -81,19 +81,15 @@ def migrate(
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
     """Return the changed modules of helpers that migrated files import."""
-    folders: dict[str, list[Migrated]] = {}
+    folders: dict[str, list[Migrated]] = defaultdict(list)
     for element in done:
         if element.helpers:
-            folders.setdefault(os.path.dirname(element.path), []).append(element)
-    files = (
-        helper_file(
-            folder,
-            {name for item in items for name in item.helpers},
-            {name for item in items for name in item.protocols} == {"grpc"},
-        )
-        for folder, items in folders.items()
-    )
-    modules = (Migrated(*file, [], is_new=True) for file in files)
+            folders[os.path.dirname(element.path)].append(element)
+    modules = []
+    for folder, items in folders.items():
+        names = {name for item in items for name in item.helpers}
+        is_grpc = {name for item in items for name in item.protocols} == {"grpc"}
+        modules.append(Migrated(*helper_file(folder, names, is_grpc), [], is_new=True))
     return [item for item in modules if item.changed]
 
 
@@ -112,34 +108,25 @@ def _migrated(
     if not draft.evaluator.imports.uses_v1:
         return text, [], None
     if source.path.endswith(".ipynb"):
-        by_hand = SiteOutcome(State.TODO, _NOTEBOOK)
-        return text, _uses(source, dict.fromkeys(draft.sites, by_hand)), None
-    outcomes = _rewrite(draft)
-    if not draft.edits.any and not any(site.id in IMPORTS for site in outcomes):
-        return text, _uses(source, outcomes), None
-    header = FileHeader(draft, ast.parse(draft.edits.changed() + "\n"))
-    header.rewrite()
-    uses = _uses(source, _with_imports(outcomes, header))
-    new = draft.edits.changed()
-    return new, uses, header if new != text else None
-
-
-def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
-    """Rewrite everything but the imports. Return the outcome of each use."""
+        return text, _uses(source, dict.fromkeys(draft.sites, _NOTEBOOK)), None
     stub.rewrite(draft)
     groups.rewrite(draft)
     _loose(draft)
-    outcomes = {site: _outcome(site, draft) for site in draft.sites}
+    outcomes = {site: draft.outcome(site) or _undecided(site) for site in draft.sites}
     _comment(outcomes, draft)
-    return outcomes
+    header = FileHeader(draft, ast.parse(draft.edits.changed() + "\n"))
+    header.rewrite()
+    imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
+    outcomes.update((site, _STAYS) for site in imports if header.stays(site))
+    new = draft.edits.changed()
+    return new, _uses(source, outcomes), header if new != text else None
 
 
-def _outcome(site: Site, draft: Draft) -> SiteOutcome:
-    known = draft.outcome(site)
-    if known is None and site.id in IMPORTS:
-        return SiteOutcome(State.SAFE, "import")
-    reason = BY_HAND.get(site.id, _NO_RULE)
-    return known or SiteOutcome(State.TODO, reason, comment=True)
+def _undecided(site: Site) -> SiteOutcome:
+    """Return the outcome of a use that no rule has decided."""
+    if site.id in IMPORTS:
+        return _IMPORT
+    return SiteOutcome(State.TODO, BY_HAND.get(site.id, _NO_RULE), comment=True)
 
 
 def _loose(draft: Draft) -> None:
@@ -169,35 +156,21 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
         draft.edits.comments[statement].append(text)
 
 
-def _with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict[Site, SiteOutcome]:
-    """Return the outcomes. Imports that the rewritten file still has become TODO."""
-    stays = SiteOutcome(State.TODO, "stays for the uses that stay")
-    left = {
-        site: stays
-        for site, outcome in outcomes.items()
-        if site.id in IMPORTS and outcome.what == "import" and header.stays(site)
-    }
-    return {**outcomes, **left}
-
-
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
-    """Return a row for each line and id, with its worst outcome."""
-    places: dict[tuple[int, str], int] = {}
-    worst: dict[tuple[int, str], SiteOutcome] = {}
-    order = list(State)
+    """Return a row for each line and id, with its first column and its worst outcome."""
+    places: dict[tuple[int, str], list[tuple[int, SiteOutcome]]] = defaultdict(list)
     for site, outcome in outcomes.items():
-        key, column = (site.line, site.id), source.column(site.line, site.offset)
-        places[key] = min(column, places.get(key, column))
-        if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
-            worst[key] = outcome
-    rest = SiteOutcome(State.TODO, _NO_RULE)
-    places.update({(line, "TS202"): column for line, column in reversed(source.async_names)})
-    return [
-        (_row(source, line, column, id), worst.get((line, id), rest))
-        for (line, id), column in sorted(
-            places.items(), key=lambda item: (item[0][0], item[1], item[0][1])
-        )
-    ]
+        column = source.column(site.line, site.offset)
+        places[site.line, site.id].append((column, outcome))
+    for line, column in source.async_names:
+        places[line, "TS202"].append((column, SiteOutcome(State.TODO, _NO_RULE)))
+    order = list(State)
+    uses = []
+    for (line, id), own in places.items():
+        worst = max((outcome for _, outcome in own), key=lambda x: order.index(x.state))
+        uses.append((line, min(column for column, _ in own), id, worst))
+    uses.sort(key=lambda use: use[:3])
+    return [(_row(source, line, column, id), worst) for line, column, id, worst in uses]
 
 
 def _row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:

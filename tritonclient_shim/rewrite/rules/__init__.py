@@ -88,11 +88,12 @@ LOOSE: Mapping[str, _NodeRule] = {
     "TS201": names.numpy_name,
     "TS203": names.future_name,
 }
-_IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
+#: Ids of imports. They are decided after everything else.
+IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
 #: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
 #: ``scripts/guide`` writes them into the guide.
 REWRITTEN = frozenset(
     (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
-    + (*_IMPORTS, *_ARGUMENTS, *stub.CALLS)
+    + (*IMPORTS, *_ARGUMENTS, *stub.CALLS)
 )
