@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from functools import lru_cache
-from typing import Iterable, Mapping, NamedTuple
+from typing import Iterable, NamedTuple
 
 from tritonclient_shim.migrate.sources import Unreadable
 
@@ -23,39 +23,46 @@ _MARK = "`tritonclient-shim migrate` wrote this file"
 class _Part(NamedTuple):
     """A statement with the comments above it, and the names that it binds and reads."""
 
-    source: str
+    source: str  # '' for the import of a name
     text: str
     binds: frozenset[str]
-    reads: frozenset[str]
+    reads: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=None)
-def _parts() -> tuple[dict[str, tuple[str, str]], list[_Part]]:
-    """Return the names that imports bind, each with its module and name there, and the parts."""
-    imports: dict[str, tuple[str, str]] = {}
+def _parts() -> tuple[_Part, ...]:
+    """Return the parts of all sources, each import once."""
     parts = []
     for source in _SOURCES:
         with open(os.path.join(_FOLDER, f"{source}.py"), encoding="utf-8") as file:
             text = file.read()
         lines, end = text.splitlines(keepends=True), 0
-        for statement in ast.parse(text).body[1:]:
-            last = statement.end_lineno or 0
-            if isinstance(statement, ast.Import):
-                imports.update((x.asname or x.name, (x.name, "")) for x in statement.names)
-            elif isinstance(statement, ast.ImportFrom):
-                owner = statement.module or ""
-                imports.update((name.name, (owner, name.name)) for name in statement.names)
-            else:
-                part = "".join(lines[end:last]).strip("\n")
+        for statement in ast.parse(text).body:
+            part = "".join(lines[end : statement.end_lineno]).strip("\n")
+            end = statement.end_lineno or 0
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for name in statement.names:
+                    line = import_text(statement, [name])
+                    parts.append(_Part("", line, frozenset({name.asname or name.name})))
+            elif not isinstance(statement, ast.Expr):
                 names = frozenset(_bound(statement)), frozenset(_read(statement))
                 parts.append(_Part(source, part, *names))
-            end = last
-    return imports, parts
+    ours = "from tritonclient_shim."  # these parts are in one module
+    return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(ours)))
+
+
+def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
+    """Return the text of an import of some of its names."""
+    parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
+    start = (
+        f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
+    )
+    return f"{start}import {', '.join(parts)}"
 
 
 def names() -> frozenset[str]:
     """Return the names that migrated files can import."""
-    bound = frozenset(name for part in _parts()[1] for name in part.binds)
+    bound = frozenset(name for part in _parts() if part.source for name in part.binds)
     return frozenset(name for name in bound if not name.startswith("_"))
 
 
@@ -64,8 +71,7 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
 
     ``over_grpc``: every client speaks gRPC.
     """
-    imports, parts = _parts()
-    ordered = sorted(parts, key=lambda part: (part.source == _OVER_GRPC) is over_grpc)
+    ordered = sorted(_parts(), key=lambda part: (part.source == _OVER_GRPC) is over_grpc)
     owner = {name: part for part in ordered for name in part.binds}
     chosen: set[_Part] = set()
     pending = [owner[name] for name in wanted]
@@ -74,28 +80,24 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
         if part not in chosen:
             chosen.add(part)
             pending += [owner[name] for name in part.reads if name in owner]
-    kept = [part for part in parts if part in chosen]
-    reads = {name for part in kept for name in part.reads}
-    ours = "tritonclient_shim."  # the parts are in one module
-    used = {x: imports[x] for x in imports if x in reads and not imports[x][0].startswith(ours)}
-    body = "\n\n\n".join(part.text for part in kept)
+    kept = [part for part in _parts() if part in chosen]
+    imports = _import_lines(part.text for part in kept if not part.source)
+    body = "\n\n\n".join(part.text for part in kept if part.source)
     head = f'"""{_MARK}: functions of the files beside it."""\n'
-    return f"{head}{_import_lines(used)}\n\n{body}\n"
+    return f"{head}{imports}\n\n{body}\n"
 
 
-def _import_lines(used: Mapping[str, tuple[str, str]]) -> str:
+def _import_lines(imports: Iterable[str]) -> str:
     """Return the imports, Python's own before others, as formatters sort them."""
-    plain: set[str] = set()
-    members: dict[str, list[str]] = {}
-    for bound, (module, name) in sorted(used.items()):
-        if name:
-            members.setdefault(module, []).append(name)
+    blocks: tuple[list[str], list[str]] = ([], [])
+    for line in sorted(imports, key=lambda line: (line.startswith("from"), line)):
+        block = blocks[line.split()[1].partition(".")[0] in _OTHERS]
+        start, _, name = line.partition(" import ")
+        if name and block and block[-1].startswith(f"{start} import "):
+            block[-1] += f", {name}"
         else:
-            plain.add(f"import {module}" + ("" if bound == module else f" as {bound}"))
-    lines = [*sorted(plain), *(f"from {x} import {', '.join(members[x])}" for x in sorted(members))]
-    own = [line for line in lines if line.split()[1].partition(".")[0] not in _OTHERS]
-    others = [line for line in lines if line not in own]
-    return "".join("\n" + "\n".join(block) + "\n" for block in (own, others) if block)
+            block.append(line)
+    return "".join("\n" + "\n".join(block) + "\n" for block in blocks if block)
 
 
 def helper_file(

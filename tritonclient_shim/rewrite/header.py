@@ -12,7 +12,7 @@ from typing import Iterable, Mapping
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import MODULE
+from tritonclient_shim.rewrite.emitted import MODULE, import_text
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
@@ -138,7 +138,7 @@ class FileHeader:
         else:
             self._draft.edits.before[node] += _sorted(lines)
         if kept:
-            self._draft.replace(node, _text_of(node, kept))
+            self._draft.replace(node, import_text(node, kept))
         else:
             self._draft.edits.remove(node)
 
@@ -146,7 +146,7 @@ class FileHeader:
         """Add missing imports below the imports."""
         body = self._draft.source.tree.body
         imports = [statement for statement in body if isinstance(statement, _IMPORT)]
-        present = {_text_of(statement, statement.names) for statement in imports}
+        present = {import_text(statement, statement.names) for statement in imports}
         leading = takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body)
         above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1]
         anchor = self._anchor or (above[-1] if above else None)
@@ -171,15 +171,6 @@ def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
         return line
     lines = "".join(f"    {name},\n" for name in names)
     return f"from {dot}{MODULE} import (\n{lines})"
-
-
-def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
-    """Return the text of an import of some of its names."""
-    parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
-    start = (
-        f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
-    )
-    return f"{start}import {', '.join(parts)}"
 
 
 def _sorted(lines: Iterable[str]) -> list[str]:
