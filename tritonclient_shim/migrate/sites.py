@@ -9,16 +9,15 @@ from typing import Callable, Iterator, Mapping
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.values import (
-    CALLABLE,
     HANDLE,
     BoundMethod,
     Instance,
     Items,
     LocalClass,
-    LocalFunction,
     LocalInstance,
     Symbol,
     Value,
+    Values,
     element,
     union,
 )
@@ -199,9 +198,14 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
 def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
     """True if an argument holds v1's formats for outputs, which only a request takes."""
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    values = union(element(evaluator.of(argument)) for argument in arguments)
-    formats = values | union(argument.at(0) for argument in values if isinstance(argument, Items))
-    return any(isinstance(item, Symbol) and item.name.startswith(_FORMATS) for item in formats)
+    values = union(_elements(argument, evaluator) for argument in arguments)
+    return any(isinstance(item, Symbol) and item.name.startswith(_FORMATS) for item in values)
+
+
+def _elements(node: ast.expr, evaluator: Evaluator) -> Values:
+    """Return the elements of a list or dict, and what is first in elements that are tuples."""
+    values = element(evaluator.of(node))
+    return values | union(item.at(0) for item in values if isinstance(item, Items))
 
 
 def _entry(
@@ -248,17 +252,12 @@ def _async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) 
     """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
     names = {keyword.arg for keyword in call.keywords}
     positional = call.args[before:]
-    if "callback" in names:
+    if "callback" in names or positional and "inputs" in names:
         return "TS052"
-    if not positional:
-        return "TS053" if "inputs" in names else "TS052"
-    first = evaluator.of(positional[0])
-    if any(isinstance(part, Items) for part in first):
-        return "TS053"
-    callables = (LocalFunction, LocalClass, BoundMethod)
-    if "inputs" in names or CALLABLE in first or any(isinstance(item, callables) for item in first):
-        return "TS052"
-    return "TS053" if used else "TS052"
+    first = evaluator.of(positional[0]) if positional else frozenset()
+    is_unknown = not first and (used or "inputs" in names)
+    is_old = is_unknown or any(isinstance(item, Items) for item in first)
+    return "TS053" if is_old else "TS052"
 
 
 # ------------------------------------------------- a call → the usage patterns in its arguments
@@ -301,13 +300,12 @@ def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> b
 
 
 def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
-    values = element(evaluator.of(value))
-    values |= union(item.at(0) for item in values if isinstance(item, Items))
+    values = _elements(value, evaluator)
     return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
 
 
 def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
-    formats = element(evaluator.of(value))
+    formats = _elements(value, evaluator)
     return any(isinstance(f, Items) and len(f.keys) == 2 and _RAW in f.at(0) for f in formats)
 
 
