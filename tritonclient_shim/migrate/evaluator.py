@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
@@ -23,7 +24,6 @@ from tritonclient_shim.migrate.scopes import (
 )
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import (
-    CALLABLE,
     HANDLE,
     LITERAL,
     REQUEST,
@@ -195,8 +195,13 @@ class Evaluator:
 
     def parameter(self, node: ast.arg) -> Values:
         """Return what a parameter can be."""
-        scope = self.scopes.places[node].scope
-        values = self._passed.get(node, UNKNOWN) | self._first_parameter(scope.node, node)
+        values = self._passed.get(node, UNKNOWN)
+        function: Any = self.scopes.places[node].scope.node
+        owner, marks = self.scopes.places[function].scope.node, decorators(function)
+        is_first = node in parameters(function)[:1] and "staticmethod" not in marks
+        if isinstance(owner, ast.ClassDef) and is_first:
+            is_class = "classmethod" in marks or getattr(function, "name", "") == "__new__"
+            values |= {LocalClass(owner) if is_class else LocalInstance(owner)}
         return values | self.annotated(node.annotation, self.scopes.defaults.get(node))
 
     def annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
@@ -255,18 +260,6 @@ class Evaluator:
             return self.member(Instance(base.name) if is_object else base, name)
         return UNKNOWN
 
-    def _first_parameter(self, function: ast.AST, node: ast.AST) -> Values:
-        """Return what ``self`` or ``cls`` stands for in a method; nothing for other parameters."""
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return UNKNOWN
-        owner = self.scopes.places[function].scope.node
-        marks = decorators(function)
-        is_first = node in parameters(function)[:1] and "staticmethod" not in marks
-        if not is_first or not isinstance(owner, ast.ClassDef):
-            return UNKNOWN
-        is_class = "classmethod" in marks or function.name == "__new__"
-        return frozenset({LocalClass(owner) if is_class else LocalInstance(owner)})
-
     # --- calls
 
     def call(self, node: ast.Call) -> Values:
@@ -304,24 +297,23 @@ class Evaluator:
 
     def _of_symbol(self, name: str, call: ast.Call) -> Values:
         last = name.rpartition(".")[2]
+        first = self.of(call.args[0]) if call.args else UNKNOWN
         if is_of_v1(name) and last == "create_shared_memory_region":
             return frozenset({Instance(HANDLE, call)})
         if name == f"{_PROTOCOL}.from_str":
             return frozenset({Instance(_PROTOCOL, call)})
         if name == _PARTIAL.name:
-            return frozenset({CALLABLE})
+            return frozenset({Instance(name, call)})
         if name == "builtins.super":
             owner = self.scopes.enclosing_class(call)
             return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
         if last in _CONTAINERS:
-            first = self.of(call.args[0]) if call.args else UNKNOWN
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
-            first = self.of(call.args[0]) if call.args else UNKNOWN
             return items([items([UNKNOWN, element(first)], (0, 1))])
         if last == "zip":
             parts = [element(self.of(argument)) for argument in call.args]
-            return items([items(parts, tuple(range(len(parts))))])
+            return items([items(parts, range(len(parts)))])
         return new_instances(Symbol(name), call)
 
     def _targets(self, call: ast.Call) -> Iterator[_Target]:
@@ -341,20 +333,14 @@ class Evaluator:
             and isinstance(function.owner, Instance)
             and function.name in _ASYNC_RUNS
         )
-        if contexts:
-            callbacks = [*call.args[:1], *filter(None, [named.get("callback")])]
-            yield from (self._callback(node, call, contexts) for node in callbacks)
-
-    def _callback(self, node: ast.expr, call: ast.Call, contexts: Values) -> _Target:
-        """Return the callback of a request. It gets the context and the request at the end."""
-        given: list[Values] = [contexts, frozenset({Instance(REQUEST, call)})]
-        if isinstance(node, ast.Call) and CALLABLE in self.of(node) and node.args:
-            return node.args[0], [*self._positional(node.args[1:]), *given], {}
-        return node, given, {}
+        given = [contexts, frozenset({Instance(REQUEST, call)})]
+        for node in [*call.args[:1], *filter(None, [named.get("callback")])] if contexts else []:
+            made = (value.creation for value in self.of(node) if isinstance(value, Instance))
+            parts = next((partial.args for partial in made if partial and partial.args), [node])
+            yield parts[0], [*self._positional(parts[1:]), *given], {}
 
     def _positional(self, arguments: list[ast.expr]) -> list[Values]:
-        starred = [isinstance(node, ast.Starred) for node in arguments]
-        known = arguments[: starred.index(True)] if any(starred) else arguments
+        known = takewhile(lambda node: not isinstance(node, ast.Starred), arguments)
         return [self.of(node) for node in known]
 
     def _pass(self, target: ast.expr, positional: list[Values], named: dict[str, ast.expr]) -> None:

@@ -89,16 +89,16 @@ class BoundMethod:
 
 
 @dataclass(frozen=True)
-class Plain:
-    """A value that nothing of v1 hangs on: a literal, or a callable of unknown result."""
-
-    what: str
+class Literal:
+    """A literal, which nothing of v1 hangs on."""
 
 
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain]
+Value = Union[
+    Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Literal
+]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
-LITERAL, CALLABLE = Plain("literal"), Plain("callable")
+LITERAL = Literal()
 
 
 def union(sets: Iterable[Values]) -> Values:
