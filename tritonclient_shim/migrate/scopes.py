@@ -7,15 +7,15 @@ node of a table. Its tables differ between the supported Pythons.
 from __future__ import annotations
 
 import ast
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Iterable, Iterator, Sequence, Tuple, Union
+from typing import Any, Iterable, Tuple, Union
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 #: Methods that put their last argument into a container, or the elements of that argument.
 FILLING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
 ALL_FILLED = frozenset({"extend", "update"})
@@ -122,12 +122,13 @@ class Scopes(ast.NodeVisitor):
         return list(owner.bindings[node.id]) if owner else []  # type: ignore[attr-defined]
 
     def visit(self, node: ast.AST) -> None:
-        """Record the place of a node, and visit it."""
+        """Record the place of a node and what it binds, and visit its parts."""
         outer = self._place
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
             self._order += 1
             self._place = Place(self._scope, self._order, self._path)
         self.places[node] = self._place
+        self._bind(node)
         super().visit(node)
         self._place = outer
 
@@ -142,20 +143,40 @@ class Scopes(ast.NodeVisitor):
             self._each(parts)
             self._path = path
 
+    def visit_FunctionDef(self, node: Function) -> None:
+        arguments, own = node.args, parameters(node)
+        pairs = [
+            *zip(reversed(own), reversed(arguments.defaults)),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults),
+        ]
+        self.defaults.update((argument, value) for argument, value in pairs if value is not None)
+        self._each([*arguments.defaults, *arguments.kw_defaults])
+        self._each([*getattr(node, "decorator_list", ()), getattr(node, "returns", None)])
+        body = [node.body] if isinstance(node, ast.Lambda) else node.body
+        own = [*own, *arguments.kwonlyargs, *filter(None, [arguments.vararg, arguments.kwarg])]
+        self._inside(node, [*own, *body], ())
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._each([*node.decorator_list, *node.bases, *node.keywords])
+        self._inside(node, node.body, self._path)
+
+    def _inside(self, node: ast.AST, parts: Iterable[ast.AST], path: Path) -> None:
+        """Visit parts of a node in a scope of their own."""
+        outer = self._scope, self._place, self._path
+        self._scope, self._path = Scope(node, self._scope), path
+        self.of_node[node] = self._scope
+        self._place = Place(self._scope, self._place.order, path)
+        if isinstance(node, ast.Lambda):
+            self._scope.returned.append(node.body)
+        self._each(parts)
+        self._scope, self._place, self._path = outer
+
     def _each(self, nodes: Iterable[object]) -> None:
         for node in nodes:
             if isinstance(node, ast.AST):
                 self.visit(node)
-
-    @contextmanager
-    def _inside(self, node: ast.AST) -> Iterator[None]:
-        """Enter the scope of a node while its parts are visited."""
-        outer, place = self._scope, self._place
-        self._scope = self.of_node[node] = Scope(node, outer)
-        path = place.path if self._scope.frame is outer.frame else ()
-        self._place = replace(place, scope=self._scope, path=path)
-        yield
-        self._scope, self._place = outer, place
 
     # --- bindings
 
@@ -192,105 +213,45 @@ class Scopes(ast.NodeVisitor):
         elif isinstance(target, ast.Attribute):
             self._assign(target, definition, adds=True)
 
-    def visit_Assign(self, node: ast.Assign) -> None:
-        self.generic_visit(node)
-        for target in node.targets:
-            self._assign(target, Definition(node.value))
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.generic_visit(node)
-        self._assign(node.target, Definition(node), adds=node.value is None)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self.generic_visit(node)
-        self._assign(node.target, Definition(node.value), adds=True)
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self._assign(node.target, Definition(node.iter, (None,)))
-        self.generic_visit(node)
-
-    visit_AsyncFor = visit_For
-
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for item in node.items:
-            if item.optional_vars is not None:
-                self._assign(item.optional_vars, Definition(item.context_expr))
-        self.generic_visit(node)
-
-    visit_AsyncWith = visit_With
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
+    def _bind(self, node: Any) -> None:
+        """Bind what a node binds, and record what a function returns."""
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, Definition(node.value))
+        elif isinstance(node, ast.AnnAssign):
+            self._assign(node.target, Definition(node), adds=node.value is None)
+        elif isinstance(node, ast.AugAssign):
+            self._assign(node.target, Definition(node.value), adds=True)
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            self._assign(node.target, Definition(node.iter, (None,)))
+        elif isinstance(node, ast.comprehension):
+            # Its names are the function's here. They end no earlier binding of that name.
+            self._assign(node.target, Definition(node.iter, (None,)), adds=True, late=0)
+        elif isinstance(node, ast.withitem) and node.optional_vars:
+            self._assign(node.optional_vars, Definition(node.context_expr))
+        elif isinstance(node, _NAMED) and node.name:
             self._assign(node.name, Definition(node))
-        self.generic_visit(node)
-
-    def visit_alias(self, node: ast.alias) -> None:
-        if node.name != "*":
+        elif isinstance(node, ast.alias) and node.name != "*":
             self._assign(node.asname or node.name.partition(".")[0], Definition(node))
+        elif isinstance(node, ast.arg):
+            self._assign(node.arg, Definition(node), late=0)
+        elif isinstance(node, ast.Global):
+            self._scope.global_names.update(node.names)
+        elif isinstance(node, ast.Call):
+            self._call(node)
+        elif isinstance(node, ast.Return) and node.value:
+            self._scope.returned.append(node.value)
+        elif isinstance(node, ast.Yield) and node.value:
+            self._scope.yielded.append(node.value)
 
-    def visit_Global(self, node: ast.Global) -> None:
-        self._scope.global_names.update(node.names)
-
-    def visit_Call(self, node: ast.Call) -> None:
+    def _call(self, node: ast.Call) -> None:
         self.calls.append(node)
-        self.generic_visit(node)
         method = node.func
         if isinstance(method, ast.Attribute) and node.args:
             if method.attr in FILLING:
                 self._fill(method.value, Definition(node.args[-1]))
             elif method.attr in ALL_FILLED:
                 self._fill(method.value, Definition(node.args[-1]), wraps=0)
-
-    # --- scopes
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._each([*node.decorator_list, node.returns])
-        self._assign(node.name, Definition(node))
-        self._function(node, node.body)
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._function(node, [node.body])
-        self.of_node[node].returned.append(node.body)
-
-    def _function(self, node: Function, body: Sequence[ast.AST]) -> None:
-        arguments, path = node.args, self._path
-        pairs = [
-            *zip(reversed(parameters(node)), reversed(arguments.defaults)),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults),
-        ]
-        self.defaults.update((argument, value) for argument, value in pairs if value is not None)
-        self._each(value for _, value in pairs)
-        own = [*parameters(node), *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        with self._inside(node):
-            self._path = ()
-            for argument in filter(None, own):
-                self.visit(argument)
-                self._assign(argument.arg, Definition(argument), late=0)
-            self._each(body)
-        self._path = path
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._each([*node.decorator_list, *node.bases, *node.keywords])
-        self._assign(node.name, Definition(node))
-        with self._inside(node):
-            self._each(node.body)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if node.value is not None:
-            self._scope.returned.append(node.value)
-        self.generic_visit(node)
-
-    def visit_Yield(self, node: ast.Yield) -> None:
-        if node.value is not None:
-            self._scope.yielded.append(node.value)
-        self.generic_visit(node)
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        # Its names are the function's here. They end no earlier binding of that name.
-        self._assign(node.target, Definition(node.iter, (None,)), adds=True, late=0)
-        self.generic_visit(node)
 
 
 # ------------------------------------------------------------ the bindings that reach a use
