@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Callable, Iterator, Mapping
+from typing import Iterator, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
 from tritonclient_shim.migrate.imports import API, is_of_v1
@@ -25,7 +25,6 @@ from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
 from tritonclient_shim.registry.patterns import (
     ARGUMENT_PATTERNS,
-    GIVEN,
     HANDLE_IN,
     HANDLE_OUT,
     PARAMETERS,
@@ -50,6 +49,7 @@ _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _RAW = Symbol(f"{_FORMATS}RAW")
 _EXCEPTION = f"{API}.InferenceServerException"
+_NUMPY = frozenset(f"numpy.{name}" for name in REMOVED_FROM_NUMPY)
 #: Methods that only v1's exception has.
 _OF_ERRORS = frozenset({"message", "server_id", "request_id"})
 
@@ -59,23 +59,13 @@ class Site:
     """One legacy use: its id, its node, and the call whose function or argument it is."""
 
     id: str
-    node: ast.AST
+    node: ast.expr | ast.stmt
     call: ast.Call | None = None
 
     @property
     def whole(self) -> ast.AST:
         """Return the call, of a use that is one; else the node itself."""
         return self.node if self.call is None else self.call
-
-    @property
-    def line(self) -> int:
-        """Return the line of the source, from 1."""
-        return int(getattr(self.node, "lineno", 1))
-
-    @property
-    def offset(self) -> int:
-        """Return where it begins in its line, in bytes of UTF-8."""
-        return int(getattr(self.node, "col_offset", 0))
 
 
 def sites(evaluator: Evaluator) -> list[Site]:
@@ -94,7 +84,7 @@ class _Finder(ast.NodeVisitor):
         self._imports = evaluator.imports
         self._unused: set[ast.expr] = set()  # calls whose value is not used
         self._called: set[ast.expr] = set()  # functions of calls that have been seen
-        self._star_seen: set[str] = set()
+        self._star_seen: set[str] = set()  # names that only the star import binds
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -133,7 +123,10 @@ class _Finder(ast.NodeVisitor):
         if not isinstance(node.ctx, ast.Load):
             return False
         if isinstance(node, ast.Name) and self._evaluator.is_provided(node):
-            self._from_star(node)
+            is_first = node.id not in self._star_seen
+            self._star_seen.add(node.id)
+            if is_first and not is_of_v1(self._imports.star[node.id]):
+                self._add(node, "TS002")
         if node in self._called:
             return True
         ids = _ids(node, self._evaluator) if self._evaluator.names(node) else []
@@ -141,14 +134,7 @@ class _Finder(ast.NodeVisitor):
             self._add(node, id)
         return bool(ids)
 
-    def _from_star(self, node: ast.Name) -> None:
-        """Note the first use of a name that only v1's star import binds."""
-        known = self._imports.star[node.id]
-        if not is_of_v1(known) and node.id not in self._star_seen:
-            self._star_seen.add(node.id)
-            self._add(node, "TS002")
-
-    def _add(self, node: ast.AST, id: str, call: ast.Call | None = None) -> None:
+    def _add(self, node: ast.expr | ast.stmt, id: str, call: ast.Call | None = None) -> None:
         self.uses.append(Site(id, node, call))
 
 
@@ -164,15 +150,11 @@ def _entry_of(symbol: str) -> RegistryEntry | None:
     return None
 
 
-def _removed_from_numpy(name: str) -> bool:
-    return name.startswith("numpy.") and name[len("numpy.") :] in REMOVED_FROM_NUMPY
-
-
 def module_entry(name: str) -> str:
     """Return the id of an import by its dotted name; '' if the registry has none."""
     if f"{name}.".startswith("future."):
         return "TS203"
-    if _removed_from_numpy(name):
+    if name in _NUMPY:
         return "TS201"
     if not is_of_v1(name):
         return ""
@@ -217,7 +199,7 @@ def _entry(
         return _constructor(value, evaluator)
     if not isinstance(value, Symbol):
         return None
-    if _removed_from_numpy(value.name):
+    if value.name in _NUMPY:
         return ENTRIES["TS201"]
     if not is_of_v1(value.name):
         return None
@@ -242,10 +224,8 @@ def _constructor(value: LocalClass, evaluator: Evaluator) -> RegistryEntry | Non
 
 def _skipped(call: ast.Call, evaluator: Evaluator) -> int:
     """Return 1 if a method is called on its class, with the object as first argument; else 0."""
-    for value in evaluator.of(call.func):
-        if isinstance(value, Symbol) and is_class(value.name.rpartition(".")[0]):
-            return int(not is_class(value.name) and value.name.startswith(f"{API}."))
-    return 0
+    names = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
+    return int(any(is_class(name.rpartition(".")[0]) and not is_class(name) for name in names))
 
 
 def _async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) -> str:
@@ -289,29 +269,15 @@ def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mappi
 
 def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> bool:
     """True if the argument shows the pattern. An unknown value counts as showing the pattern."""
-    if pattern.kind:
-        return _KINDS[pattern.kind](value, evaluator)
-    if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
-        return False
+    if pattern.kind == WITH_SCHEME:
+        return "://" in str(getattr(value, "value", ""))
+    if pattern.kind == HANDLE_IN:
+        values = _elements(value, evaluator)
+        return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
+    if pattern.kind == HANDLE_OUT:
+        values = _elements(value, evaluator)
+        return any(isinstance(x, Items) and len(x.keys) == 2 and _RAW in x.at(0) for x in values)
     try:
         return ast.literal_eval(value) not in pattern.harmless
     except (ValueError, TypeError):
         return True
-
-
-def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
-    values = _elements(value, evaluator)
-    return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
-
-
-def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
-    formats = _elements(value, evaluator)
-    return any(isinstance(f, Items) and len(f.keys) == 2 and _RAW in f.at(0) for f in formats)
-
-
-_KINDS: dict[str, Callable[[ast.expr, Evaluator], bool]] = {
-    GIVEN: lambda value, evaluator: True,
-    WITH_SCHEME: lambda value, evaluator: "://" in str(getattr(value, "value", "")),
-    HANDLE_IN: _handle_in,
-    HANDLE_OUT: _handle_out,
-}

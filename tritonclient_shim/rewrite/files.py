@@ -160,8 +160,9 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
     """Return a row for each line and id, with its first column and its worst outcome."""
     places: dict[tuple[int, str], list[tuple[int, SiteOutcome]]] = defaultdict(list)
     for site, outcome in outcomes.items():
-        column = source.column(site.line, site.offset)
-        places[site.line, site.id].append((column, outcome))
+        line = site.node.lineno
+        column = source.column(line, site.node.col_offset)
+        places[line, site.id].append((column, outcome))
     for line, column in source.async_names:
         places[line, "TS202"].append((column, SiteOutcome(State.TODO, _NO_RULE)))
     order = list(State)
