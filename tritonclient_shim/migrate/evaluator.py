@@ -152,10 +152,8 @@ class Evaluator:
 
     def _elsewhere(self, name: str) -> Values:
         """Return what a name stands for that the file does not bind."""
-        known = self.imports.star.get(name)
-        if known:
-            return frozenset({Symbol(known)})
-        return frozenset({Symbol(f"builtins.{name}")}) if hasattr(builtins, name) else UNKNOWN
+        builtin = f"builtins.{name}" if hasattr(builtins, name) else ""
+        return _named(self.imports.star.get(name, builtin))
 
     def attribute(self, node: ast.Attribute) -> Values:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
@@ -188,10 +186,9 @@ class Evaluator:
 
     def imported(self, node: ast.alias) -> Values:
         """Return what an import binds to its name."""
-        symbol = self.imports.symbols[node]
-        if "." in node.name and not node.asname:
-            symbol = node.name.partition(".")[0]
-        return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
+        binds_package = "." in node.name and not node.asname
+        package = node.name.partition(".")[0]
+        return _named(package if binds_package else self.imports.symbols[node])
 
     def parameter(self, node: ast.arg) -> Values:
         """Return what a parameter can be."""
@@ -369,6 +366,10 @@ def decorators(node: Function) -> frozenset[str]:
 
 
 # ------------------------------------------- nodes other than names, attributes and calls
+
+
+def _named(symbol: str) -> Values:
+    return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
 
 def _function(node: Function, evaluator: Evaluator) -> Values:

@@ -269,8 +269,7 @@ def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
         key=lambda binding: binding.order,
         default=None,
     )
-    away = [binding for binding in bindings if binding.place.scope.frame is not use.scope.frame]
-    return away + [item for item in here if _reaches(item, use, last)]
+    return [item for item in bindings if item not in here or _reaches(item, use, last)]
 
 
 def _always_before(binding: Binding, use: Place) -> bool:
@@ -282,9 +281,8 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
     """True if a binding comes before the use, or a loop leads from it to the use."""
     if last and binding.order < last.order:
         return False
-    around_last = last.place.path if last else ()
-    shared = [block for block in binding.place.path if block in use.path]
-    is_again = any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
+    shared = set(binding.place.path) & set(use.path) - set(last.place.path if last else ())
+    is_again = any(isinstance(block, _LOOPS) for block, _ in shared)
     return binding.order <= use.order or is_again
 
 

@@ -141,10 +141,15 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     places: list[tuple[int, int]] = []
     broken: list[str] = []
     for number, text in _code_cells(json.loads(data.decode("utf-8"))):
-        python, error = _cell(text, path)
-        lines += python
+        python = _python_of(text)
         places += ((number, line) for line in range(1, len(python) + 1))
-        broken += [f"{path}: cell {number}: {error}"] if error else []
+        try:
+            # Python 3.9 takes the line of an error from the file of that name, which is JSON here
+            _parsed(f"<{path}>", "\n".join(python) + "\n")
+            lines += python
+        except (SyntaxError, ValueError) as error:
+            broken.append(f"{path}: cell {number}: {_reason(error)}")
+            lines += [""] * len(python)
     text = "\n".join(lines) + "\n"
     return _parsed(path, text, places=tuple(places), broken=tuple(broken))
 
@@ -157,17 +162,6 @@ def _code_cells(document: Any) -> list[tuple[int, str]]:
         return [(number, "".join(cell["source"])) for number, cell in code]
     except (TypeError, LookupError) as error:
         raise ValueError("no notebook of format 4: expected cells with type and text") from error
-
-
-def _cell(text: str, path: str) -> tuple[list[str], str]:
-    """Return the Python of a cell, and what is wrong with it; then its lines are empty."""
-    lines = _python_of(text)
-    try:
-        # Python 3.9 takes the line of an error from the file of that name, which is JSON here
-        _parsed(f"<{path}>", "\n".join(lines) + "\n")
-    except (SyntaxError, ValueError) as error:
-        return [""] * len(lines), _reason(error)
-    return lines, ""
 
 
 def _python_of(cell: str) -> list[str]:
