@@ -94,8 +94,8 @@ class Evaluator:
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
         self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
-        self._known: dict[ast.AST, Values] = {}
-        self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
+        self._known: dict[ast.AST | None, Values] = {}
+        self._before: dict[ast.AST | None, Values] = {}  # of the round before, for circles
         self._active: set[object] = set()  # expressions and attributes that are looked up
         for _ in range(_ROUNDS if imports.uses_v1 else 0):
             self._before, self._known = self._known, {}
@@ -106,7 +106,7 @@ class Evaluator:
             if self._known == self._before and passed == self._passed:
                 break
 
-    def of(self, node: ast.AST) -> Values:
+    def of(self, node: ast.AST | None) -> Values:
         """Return the possible values of an expression; nothing if they are unknown."""
         if node in self._known:
             return self._known[node]
@@ -203,12 +203,11 @@ class Evaluator:
 
     def annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
         """Return what a name with an annotation and a value can be."""
-        values = self.of(value) if value else UNKNOWN
-        return values | (union(map(new_instances, self.of(annotation))) if annotation else UNKNOWN)
+        return self.of(value) | union(map(new_instances, self.of(annotation)))
 
     def raised(self, node: ast.ExceptHandler) -> Values:
         """Return what a handler catches."""
-        classes = self.of(node.type) if node.type else UNKNOWN
+        classes = self.of(node.type)
         any_error = _ANY_ERROR if self.imports.legacy else ()
         known = (_EXCEPTION if x in any_error else x for x in classes | element(classes))
         return union(map(new_instances, known))
@@ -353,11 +352,10 @@ class Evaluator:
     def _functions(self, target: ast.expr) -> Iterator[LocalFunction]:
         """Yield the functions that an expression can be, and the constructors of classes."""
         for value in self.of(target):
+            functions = frozenset({value})
             if isinstance(value, LocalClass):
-                inits = self.member(LocalInstance(value.node), "__init__")
-                yield from (init for init in inits if isinstance(init, LocalFunction))
-            elif isinstance(value, LocalFunction):
-                yield value
+                functions = self.member(LocalInstance(value.node), "__init__")
+            yield from (item for item in functions if isinstance(item, LocalFunction))
 
 
 def decorators(node: Function) -> frozenset[str]:

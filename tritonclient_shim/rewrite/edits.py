@@ -104,12 +104,12 @@ class Edits:
         parts = {**self._nodes(self._whole), **self._lines()}
         return _joined(self._text, self._whole, parts)
 
-    def _nodes(self, whole: Span) -> dict[Span, str]:
-        return {span: self._changed(span) for span in self._changes if _is_in(span, whole)}
+    def _nodes(self, whole: Span, but: Span | None = None) -> dict[Span, str]:
+        spans = (span for span in self._changes if _is_in(span, whole) and span != but)
+        return {span: self._changed(span) for span in spans}
 
     def _changed(self, span: Span) -> str:
-        inside = (inner for inner in self._changes if _is_in(inner, span) and inner != span)
-        text = _joined(self._text, span, {inner: self._changed(inner) for inner in inside})
+        text = _joined(self._text, span, self._nodes(span, but=span))
         for change in self._changes[span]:
             text = change(text)
         return text

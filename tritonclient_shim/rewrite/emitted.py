@@ -16,7 +16,8 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 _SOURCES = ("requests", "over_grpc", "memory", "models", "status", "stub")
 #: The source whose names replace others where every client speaks gRPC.
 _OVER_GRPC = "over_grpc"
-_OTHERS = ("grpc", "google", "numpy", "tritonclient")
+#: Packages that are not Python's own.
+OTHERS = ("grpc", "google", "numpy", "tritonclient", "future", "pkg_resources")
 _MARK = "`tritonclient-shim migrate` wrote this file"
 
 
@@ -91,7 +92,7 @@ def _import_lines(imports: Iterable[str]) -> str:
     """Return the imports, Python's own before others, as formatters sort them."""
     blocks: tuple[list[str], list[str]] = ([], [])
     for line in sorted(imports, key=lambda line: (line.startswith("from"), line)):
-        block = blocks[line.split()[1].partition(".")[0] in _OTHERS]
+        block = blocks[line.split()[1].partition(".")[0] in OTHERS]
         start, _, name = line.partition(" import ")
         if name and block and block[-1].startswith(f"{start} import "):
             block[-1] += f", {name}"

@@ -12,7 +12,7 @@ from typing import Iterable, Mapping
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import MODULE, import_text
+from tritonclient_shim.rewrite.emitted import MODULE, OTHERS, import_text
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
@@ -175,12 +175,11 @@ def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
 
 def _sorted(lines: Iterable[str]) -> list[str]:
     """Sort imports as formatters do: Python's modules, libraries, the program's."""
-    third = ("numpy", "tritonclient", "google", "future", "pkg_resources")
 
     def order(line: str) -> tuple[int, str]:
         if " = " in line:  # what is made once for the file
             return 3, line
         module = line.split()[1].split(".")[0]
-        return (2 if module in ("", MODULE) else int(module in third), line)
+        return (2 if module in ("", MODULE) else int(module in OTHERS), line)
 
     return sorted(lines, key=order)
