@@ -26,9 +26,10 @@ from tritonclient_shim.rewrite.options import (
     Refused,
     SiteOutcome,
     State,
+    carry_out,
+    checked,
 )
 from tritonclient_shim.rewrite.rules import BY_HAND, IMPORTS, LOOSE, stub
-from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 _NO_RULE = "write it anew: the guide has its successor"

@@ -17,7 +17,7 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused
+from tritonclient_shim.rewrite.options import NOT_SELECTED, Plan, Refused, carry_out, checked
 from tritonclient_shim.rewrite.rules import (
     BY_HAND,
     CREATIONS,
@@ -30,7 +30,6 @@ from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
 from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_of
 from tritonclient_shim.rewrite.rules.names import is_protocol
-from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}

@@ -1,14 +1,15 @@
-"""Options of a migration, and outcomes of its rules."""
+"""Options of a migration, plans of its rules, and their outcomes."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Mapping
+from typing import TYPE_CHECKING, Callable, Mapping
 
 if TYPE_CHECKING:
     from tritonclient_shim.core.model import ModelProfile
+    from tritonclient_shim.rewrite.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,31 @@ class Refused(Exception):
     def __init__(self, reason: str, by_option: bool = False, node: ast.AST | None = None) -> None:
         super().__init__(reason)
         self.by_option, self.node = by_option, node
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A planned change. ``make`` makes the change, ``what`` describes it in the report.
+
+    ``unsafe``: when the program behaves differently; '' for never.
+    """
+
+    make: Callable[[], None]
+    what: str
+    unsafe: str = ""
+
+
+def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
+    """Return the plan for a node. Refuse f-strings, and unsafe plans without --unsafe."""
+    if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
+        raise Refused("give it a statement of its own, outside of the f-string")
+    if plan.unsafe and not draft.options.unsafe:
+        raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
+    return plan
+
+
+def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
+    """Change a node, and record the outcome."""
+    plan.make()
+    state = State.UNSAFE if plan.unsafe else State.SAFE
+    draft.outcomes[node] = SiteOutcome(state, plan.what)

@@ -3,7 +3,7 @@
 ``METHODS`` are for methods of contexts, ``FORMATS`` for constants in requests, ``PROTOCOLS`` for
 the choice of a protocol, and ``LOOSE`` for what hangs on no object, by id. A rule raises
 :class:`~tritonclient_shim.rewrite.options.Refused`, or returns a
-:class:`~tritonclient_shim.rewrite.rules.plan.Plan`, which is carried out when everything that it
+:class:`~tritonclient_shim.rewrite.options.Plan`, which is carried out when everything that it
 belongs to can be rewritten.
 """
 
@@ -14,9 +14,9 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Plan
 from tritonclient_shim.rewrite.rules import infer, memory, methods, names, status, stub
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 #: Class of a context → the id of its constructor.
 CREATIONS = {

@@ -13,6 +13,7 @@ from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
+from tritonclient_shim.rewrite.options import Plan
 from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
@@ -22,7 +23,6 @@ from tritonclient_shim.rewrite.rules.models import (
     parameters_of,
 )
 from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _OBJECT = "code that gets the object may use more of a context than run and close"

@@ -15,12 +15,11 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.methods import Rule
 from tritonclient_shim.rewrite.rules.models import Contexts, Form
 from tritonclient_shim.rewrite.rules.names import FLAGS
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 _STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.

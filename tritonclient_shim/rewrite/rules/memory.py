@@ -12,10 +12,9 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.methods import Rule, objects
 from tritonclient_shim.rewrite.rules.models import Contexts
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
 _FIELDS = "its regions have other fields than v1's, but for name and byte_size"

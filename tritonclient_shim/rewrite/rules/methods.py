@@ -7,9 +7,8 @@ from typing import Callable
 
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import Contexts
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 _LAST = "it is of the last request that was done"
 

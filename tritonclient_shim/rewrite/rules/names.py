@@ -11,8 +11,7 @@ from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.options import Plan, Refused
 
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")

@@ -11,9 +11,8 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import Contexts, same_at
-from tritonclient_shim.rewrite.rules.plan import Plan
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(
