@@ -34,10 +34,8 @@ _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 def star_of(module: str) -> dict[str, str]:
     """Return the names that a star import of a v1 module binds, and what each stands for."""
     symbols = {name: f"star import: {name}" for name in {*STAR_NAMES, *_EXTRA} - {"range"}}
-    for symbol in BY_SYMBOL:
-        owner, _, name = symbol.rpartition(".")
-        if owner == module:
-            symbols[name] = symbol
+    own = (symbol for symbol in BY_SYMBOL if symbol.rpartition(".")[0] == module)
+    symbols.update((symbol.rpartition(".")[2], symbol) for symbol in own)
     return {**symbols, "np": "numpy", "partial": "functools.partial"}
 
 

@@ -61,12 +61,6 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
     return f"{start}import {', '.join(parts)}"
 
 
-def names() -> frozenset[str]:
-    """Return the names that migrated files can import."""
-    bound = frozenset(name for part in _parts() if part.source for name in part.binds)
-    return frozenset(name for name in bound if not name.startswith("_"))
-
-
 def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
     """Return a module with these names and all that they need.
 
@@ -75,7 +69,7 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
     ordered = sorted(_parts(), key=lambda part: (part.source == _OVER_GRPC) is over_grpc)
     owner = {name: part for part in ordered for name in part.binds}
     chosen: set[_Part] = set()
-    pending = [owner[name] for name in wanted]
+    pending = [owner[name] for name in wanted if name in owner]
     while pending:
         part = pending.pop()
         if part not in chosen:
@@ -114,7 +108,8 @@ def helper_file(
                 f"{path}: migrate has not written it; expected no other module of this name; "
                 "rename it, and migrate again"
             )
-        present = {name for item in ast.parse(before).body for name in _bound(item)} & names()
+        bound = {name for item in ast.parse(before).body for name in _bound(item)}
+        present = {name for name in bound if not name.startswith("_")}
         over_grpc = over_grpc and module_text(sorted(present), True).encode() == before
         wanted = {*wanted, *present}
     return path, before, module_text(sorted(wanted), over_grpc).encode()

@@ -107,7 +107,8 @@ class FileHeader:
         if bound not in self._read:
             return []
         successor = self._successor(owner + alias.name) if owner or alias.asname else ""
-        return [_import_line(successor, bound, as_module=not owner)] if successor else None
+        line = _import_line(successor, bound) if owner else f"import {successor} as {bound}"
+        return [line] if successor else None
 
     def _successor(self, name: str) -> str:
         """Return the name in tritonclient of a name of v1; '' for none."""
@@ -154,23 +155,18 @@ class FileHeader:
             self._draft.edits.after[anchor] += _sorted(self._needed - present)
 
 
-def _import_line(name: str, bound: str, as_module: bool = False) -> str:
+def _import_line(name: str, bound: str) -> str:
     """Return the import of a name."""
     owner, _, last = name.rpartition(".")
-    if as_module:
-        return f"import {name} as {bound}"
     return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
 
 
 def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
     """Return the import of functions from the module beside the file."""
     names = sorted(name if own == name else f"{name} as {own}" for name, own in called.items())
-    dot = "." if draft.beside.in_package else ""
-    line = f"from {dot}{MODULE} import {', '.join(names)}"
-    if len(line) <= 100:
-        return line
-    lines = "".join(f"    {name},\n" for name in names)
-    return f"from {dot}{MODULE} import (\n{lines})"
+    start = f"from {'.' if draft.beside.in_package else ''}{MODULE} import"
+    line, lines = ", ".join(names), "".join(f"    {name},\n" for name in names)
+    return f"{start} {line}" if len(f"{start} {line}") <= 100 else f"{start} (\n{lines})"
 
 
 def _sorted(lines: Iterable[str]) -> list[str]:
