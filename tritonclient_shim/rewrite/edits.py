@@ -126,8 +126,9 @@ class Edits:
                 while not above + below and first and not self._rows[first - 1].strip():
                     first -= 1
                 lines[self._starts[first], end] = above + below
-            else:
-                lines[start, start] += above
+                continue
+            lines[start, start] += above
+            if below:
                 lines[end, end] = below + lines[end, end]
         return lines
 

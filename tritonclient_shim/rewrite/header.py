@@ -150,9 +150,8 @@ class FileHeader:
         present = {import_text(statement, statement.names) for statement in imports}
         leading = takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body)
         above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1]
-        anchor = self._anchor or (above[-1] if above else None)
-        if anchor is not None:
-            self._draft.edits.after[anchor] += _sorted(self._needed - present)
+        if above:
+            self._draft.edits.after[self._anchor or above[-1]] += _sorted(self._needed - present)
 
 
 def _import_line(name: str, bound: str) -> str:
