@@ -94,9 +94,9 @@ class Imports:
             elif isinstance(node, ast.ImportFrom):
                 module = node.module or ""
                 self.legacy |= is_of_v1(module)
-                beside = neighbour(path, module, node.level)
-                if node.names[0].name != "*":
+                if node.names[0].name != "*" or not module:
                     continue
+                beside = neighbour(path, module, node.level)
                 if module in _MODULES:
                     self.star.update(star_of(module))
                 elif beside not in self._visited and os.path.exists(beside):

@@ -263,13 +263,14 @@ def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     The last binding before the use in a block around the use ends all earlier bindings. A later
     binding reaches the use in the next turn of a loop. Bindings of another function may always do.
     """
-    here = [binding for binding in bindings if binding.place.scope.frame is use.scope.frame]
+    frame = use.scope.frame
+    here = [binding for binding in bindings if binding.place.scope.frame is frame]
     last = max(
         (element for element in here if not element.adds and _always_before(element, use)),
         key=lambda binding: binding.order,
         default=None,
     )
-    return [item for item in bindings if item not in here or _reaches(item, use, last)]
+    return [x for x in bindings if x.place.scope.frame is not frame or _reaches(x, use, last)]
 
 
 def _always_before(binding: Binding, use: Place) -> bool:
