@@ -60,8 +60,9 @@ class Draft:
 
     @cached_property
     def errors_stay(self) -> bool:
-        """True if the file still reads server or request ids of errors. Only v1 had them."""
-        return self.has("TS016", "TS017")
+        """True if the file keeps reading server or request ids of errors. Only v1 had them."""
+        readers = [site for site in self.sites if site.id in ("TS016", "TS017")]
+        return any(site.call is None or not self.options.unsafe for site in readers)
 
     @cached_property
     def has_threads(self) -> bool:

@@ -123,7 +123,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     """
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
-        return dict.fromkeys(CONTEXTS, Refused(_ERRORS, node=asking[0])), {}
+        return dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, asking[0])), {}
     known = {call for group in groups for call in (*group.creations, *group.calls)}
     senders = [group for group in groups if group.kind == INFER]
     strays: dict[str, list[Site]] = {}

@@ -61,7 +61,6 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
-    **dict.fromkeys(("TS016", "TS017"), "drop it: errors of tritonclient have no such id"),
     "TS046": "drop it: a server numbers no requests any more",
     "TS056": "keep the futures in a list, and call concurrent.futures.wait",
 }
@@ -84,6 +83,8 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
+    "TS016": names.server_id,
+    "TS017": names.request_id,
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

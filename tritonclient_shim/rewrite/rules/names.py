@@ -113,15 +113,14 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
             raise Refused("write (ResultFormat.CLASS, number) where an output has classes")
         return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
     second = pair.elts[1]
-    if not is_class and not draft.flows.of(second):
-        raise Refused("create the region of the output in the file that uses it")
 
     def carry_out() -> None:
         draft.change(pair, lambda old: draft.new(second))
 
     if is_class:
         return Plan(carry_out, "class_count", "values come with six decimals")
-    return Plan(carry_out, "the region")
+    unsafe = "" if draft.flows.of(second) else "code elsewhere may make the handle"
+    return Plan(carry_out, "the region", unsafe)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
@@ -166,14 +165,33 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if getattr(node, "attr", "") != "message":
         raise Refused("errors do not tell it any more")
-    helper = "message_of"
 
     def carry_out() -> None:
         if call is not None and "http" in draft.modules:
-            draft.need(helper)
-            draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
+            _by_function(call, "message_of", draft)
 
     return Plan(carry_out, "the same, or message_of(error)")
+
+
+def server_id(call: ast.AST, draft: Draft) -> Plan:
+    """``error.server_id()`` → a helper, which tells if a server has answered."""
+    unsafe = "errors do not name the server; Triton is called triton"
+    if draft.errors_stay or not isinstance(call, ast.Call):
+        raise Refused(f"unsafe: {unsafe}; --unsafe rewrites it", by_option=True)
+    return Plan(lambda: _by_function(call, "server_id_of", draft), "server_id_of(error)", unsafe)
+
+
+def request_id(call: ast.AST, draft: Draft) -> Plan:
+    """``error.request_id()`` → 0."""
+    if draft.errors_stay:
+        raise Refused("unsafe: a server does not number requests; --unsafe rewrites it", True)
+    return Plan(lambda: draft.replace(call, "0"), "0", "a server does not number requests")
+
+
+def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
+    """Replace a call of an error's method by a helper, called with the error."""
+    draft.need(helper)
+    draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
