@@ -3,6 +3,7 @@
 import collections
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 from tritonclient.grpc import model_config_pb2
@@ -52,6 +53,17 @@ def unregister_region(client, region=None):
             if "unregister" not in str(error) or time.monotonic() > deadline:
                 raise
         time.sleep(0.01)
+
+
+def region_status(client):
+    """Return an object with the list of the regions of system memory that a server knows."""
+    answer, regions = client.get_system_shared_memory_status(), []
+    is_list = isinstance(answer, list)  # over HTTP
+    for row in [SimpleNamespace(**row) for row in answer] if is_list else answer.regions.values():
+        place = SimpleNamespace(shared_memory_key=row.key, offset=row.offset)
+        fields = {"name": row.name, "byte_size": row.byte_size, "system_shared_memory": place}
+        regions.append(SimpleNamespace(**fields))
+    return SimpleNamespace(shared_memory_region=regions)
 
 
 def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):

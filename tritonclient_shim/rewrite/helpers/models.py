@@ -1,4 +1,7 @@
-"""Objects that know their model, where a call of a function would not."""
+"""Objects that know their model, where a call of a function would not, and numbered requests."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 from tritonclient_shim.rewrite.helpers.requests import infer
 
@@ -32,3 +35,15 @@ class InferModel:
 
     def __exit__(self, *raised):
         self.close()
+
+
+class NumberedPool(ThreadPoolExecutor):
+    """A pool whose futures have numbers, in the order of the calls."""
+
+    numbers = itertools.count(1)
+
+    def submit(self, *arguments, **options):
+        """Call a function in a thread."""
+        future = super().submit(*arguments, **options)
+        vars(future)["number"] = next(self.numbers)
+        return future

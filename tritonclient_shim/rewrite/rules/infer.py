@@ -172,7 +172,7 @@ def start(id: str) -> Rule:
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
             raise Refused("put the context into a variable")
-        if _numbers_count(draft):
+        if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
             raise Refused("do without the numbers of requests: futures have none")
         return Plan(
             lambda: _submit(names, arguments, call, draft, contexts),
@@ -227,23 +227,36 @@ def _submit(
 
 
 def _make_pool(draft: Draft) -> None:
-    """Make a pool of threads in the file: one for sequences, whose requests keep their order."""
+    """Make a pool of threads in the file: one for sequences, whose requests keep their order.
+
+    Its futures have numbers if the program sorts them.
+    """
     threads = 1 if any(site.id in _SEQUENCES for site in draft.sites) else 8
-    draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
-    draft.imports.add(f"\n{draft.called('pool')} = ThreadPoolExecutor({threads})")
+    sorting = _sorting(draft)
+    name = draft.called("NumberedPool") if sorting else "ThreadPoolExecutor"
+    line = f"\n{draft.called('pool')} = {name}({threads})"
+    if line in draft.imports:
+        return
+    draft.imports.add(line)
+    if not sorting:
+        draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
+        return
+    draft.need("NumberedPool")
+    for call in sorting:
+        draft.change(call, lambda old: f"{old[:-1]}, key=lambda request: request.number)")
 
 
-def _numbers_count(draft: Draft) -> bool:
-    """True if the program prints the numbers of requests, or sorts them, also as keys of a dict."""
+def _sorting(draft: Draft) -> list[ast.Call]:
+    """Return the calls that sort requests, or a dict that has them as keys."""
     subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
     keyed = {draft.text(node.value) for node in subscripts if draft.flows.of(index(node), _NUMBERS)}
+    calls = []
     for call in draft.evaluator.scopes.calls:
-        if last_name(call.func) == "sorted" and call.args:
+        if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
             elements = element(draft.evaluator.of(call.args[0]))
-            is_sorted = any(getattr(value, "of", "") == REQUEST for value in elements)
-            if is_sorted or draft.text(call.args[0]) in keyed:
-                return True
-    return any(group.kind == REQUEST and group.escapes for group in draft.flows.groups)
+            is_request = any(getattr(value, "of", "") == REQUEST for value in elements)
+            calls += [call] if is_request or draft.text(call.args[0]) in keyed else []
+    return calls
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:

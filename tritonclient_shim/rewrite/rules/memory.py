@@ -6,6 +6,7 @@ A handle becomes a ``Region`` of the helpers: the handle, its name, key and size
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Callable
 
 from tritonclient_shim.migrate.scopes import last_name
@@ -13,11 +14,10 @@ from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.methods import Rule, objects
+from tritonclient_shim.rewrite.rules.methods import Rule
 from tritonclient_shim.rewrite.rules.models import Contexts
 
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
-_FIELDS = "its regions have other fields than v1's, but for name and byte_size"
 
 
 def of_region(form: str, helper: str = "") -> Rule:
@@ -52,23 +52,12 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
 
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``get_shared_memory_status().shared_memory_region`` → the regions that a client returns."""
-    regions = draft.flows.parents[call]
-    is_list = getattr(regions, "attr", "") == "shared_memory_region"
-    reads_places = bool(draft.attributes & {"system_shared_memory", "cuda_shared_memory"})
-    if not draft.options.to or not is_list or reads_places:
+    """``get_shared_memory_status()`` → a helper, where the program reads the list of regions."""
+    reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
+    if set(reads) != {"shared_memory_region"} or "WhichOneof" in draft.attributes:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-
-    def change(old: str) -> str:
-        answer = f"{draft.new(owner(call))}.get_system_shared_memory_status()"
-        return f"{answer}.regions.values()" if draft.options.to == "grpc" else objects(answer)
-
-    def carry_out() -> None:
-        if draft.options.to == "http":
-            draft.imports.add("from types import SimpleNamespace")
-        draft.change(regions, change)
-
-    return Plan(carry_out, "get_system_shared_memory_status()", _FIELDS)
+    plan = of_region("({client})", "region_status")(call, draft, contexts)
+    return replace(plan, unsafe="it has no regions of CUDA memory")
 
 
 def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
