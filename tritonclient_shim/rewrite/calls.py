@@ -16,15 +16,25 @@ _KEYWORD = re.compile(r"\w+(?=\s*=)")
 _KEPT = re.compile(r"(?:\s|#.*\n)*,")  # the comma between arguments
 
 
-def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
-    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any."""
-    hidden = any(isinstance(argument, ast.Starred) for argument in call.args)
-    if hidden or any(keyword.arg is None for keyword in call.keywords):
+def call_arguments(
+    names: tuple[str, ...], call: ast.Call, hidden: bool = False
+) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any.
+
+    ``hidden``: ``**`` may hide some.
+    """
+    has_list = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if has_list or has_hidden(call) and not hidden:
         raise Refused("the arguments are in a list or dict made elsewhere")
     strange = {keyword.arg for keyword in call.keywords if keyword.arg} - set(names)
     if strange or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)
+
+
+def has_hidden(call: ast.Call) -> bool:
+    """True if a call has ``**``."""
+    return any(keyword.arg is None for keyword in call.keywords)
 
 
 def owner(call: ast.Call) -> ast.expr:

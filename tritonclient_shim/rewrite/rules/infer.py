@@ -10,6 +10,7 @@ import ast
 from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
+from tritonclient_shim.migrate.sites import arguments as known_arguments
 from tritonclient_shim.migrate.values import REQUEST, Items, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
@@ -33,7 +34,7 @@ _KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "tim
 def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
     names = PARAMETERS["TS051"]
-    arguments = _request_arguments(names, call, draft)
+    arguments = _request_arguments(names, call, draft, contexts)
     regions = has_regions(call, arguments, draft)
     if regions and contexts.is_object:
         raise Refused("name the model at requests with tensors in shared memory")
@@ -57,10 +58,10 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
 
 
 def _request_arguments(
-    names: tuple[str, ...], call: ast.Call, draft: Draft
+    names: tuple[str, ...], call: ast.Call, draft: Draft, contexts: Contexts
 ) -> Mapping[str, ast.expr]:
     """Return the arguments of a request. Raise Refused if it cannot be rewritten."""
-    arguments = call_arguments(names, call)
+    arguments = call_arguments(names, call, hidden=contexts.is_object)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:
@@ -82,7 +83,7 @@ def function_of(contexts: Contexts, draft: Draft) -> str:
     """Return the one helper for all requests of contexts that become a ``partial``."""
     names = PARAMETERS["TS051"]
     calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
-    regions = any(has_regions(call, call_arguments(names, call), draft) for call in calls)
+    regions = any(has_regions(call, known_arguments(names, call), draft) for call in calls)
     return "infer_in_regions" if regions else infer_function(draft)
 
 
@@ -116,6 +117,7 @@ def _request(
         own = {name: name for name in names if name != "callback"}
         kept = {**own, "inputs": "", "outputs": ""}
     after = _options(arguments, draft, contexts)
+    after += [f"**{draft.text(item.value)}" for item in call.keywords if item.arg is None]
     if contexts.form is Form.CLIENT:
         draft.need(function)
 
@@ -167,7 +169,7 @@ def start(id: str) -> Rule:
     names = PARAMETERS[id]
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        arguments = _request_arguments(names, call, draft)
+        arguments = _request_arguments(names, call, draft, contexts)
         if has_regions(call, arguments, draft):
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
@@ -192,7 +194,7 @@ def _lines_of_all(draft: Draft, contexts: Contexts) -> Mapping[ast.Call, lines.L
         return {}
     requests = {}
     for call, id in calls.items():
-        arguments = _request_arguments(PARAMETERS[id], call, draft)
+        arguments = _request_arguments(PARAMETERS[id], call, draft, contexts)
         options = _options(arguments, draft, contexts)
         request = lines.lines_of(call, arguments, options, draft, contexts)
         if request is None or not request.has_rows:
