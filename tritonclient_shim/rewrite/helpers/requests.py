@@ -142,6 +142,7 @@ def fitting(row, tensor):
 
 def infer_classes(client, model_name, inputs, outputs, **options):
     """Infer; an output with a number of classes gives (index, value, label) of each class."""
+    outputs = {name: k[1] if isinstance(k, tuple) else k for name, k in outputs.items()}
     results = infer(client, model_name, inputs, outputs, **options)
     for name, count in outputs.items():
         if count:

@@ -16,6 +16,7 @@ from tritonclient_shim.rewrite.options import Plan, Refused
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
+_DECIMALS = "values come with six decimals"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
@@ -109,16 +110,15 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
     is_class = getattr(node, "attr", "") == "CLASS"
     pair = draft.flows.parents[node]
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
-        if is_class:
-            raise Refused("write (ResultFormat.CLASS, number) where an output has classes")
-        return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
+        name = '"class"' if is_class else "0"  # infer_classes takes ("class", k), too
+        return Plan(lambda: draft.replace(node, name), name, _DECIMALS if is_class else "")
     second = pair.elts[1]
 
     def carry_out() -> None:
         draft.change(pair, lambda old: draft.new(second))
 
     if is_class:
-        return Plan(carry_out, "class_count", "values come with six decimals")
+        return Plan(carry_out, "class_count", _DECIMALS)
     unsafe = "" if draft.flows.of(second) else "code elsewhere may make the handle"
     return Plan(carry_out, "the region", unsafe)
 
