@@ -1,7 +1,9 @@
-"""Objects that know their model, where a call of a function would not, and numbered requests."""
+"""Objects that know their model, and a pool of requests that are waited for."""
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.rewrite.helpers.requests import infer
 
@@ -37,13 +39,29 @@ class InferModel:
         self.close()
 
 
-class NumberedPool(ThreadPoolExecutor):
-    """A pool whose futures have numbers, in the order of the calls."""
+class RequestPool(ThreadPoolExecutor):
+    """A pool whose futures have numbers, and that knows which were not fetched."""
 
     numbers = itertools.count(1)
+    sent = []
 
     def submit(self, *arguments, **options):
         """Call a function in a thread."""
-        future = super().submit(*arguments, **options)
-        vars(future)["number"] = next(self.numbers)
-        return future
+        self.sent.append(super().submit(*arguments, **options))
+        vars(self.sent[-1])["number"] = next(self.numbers)
+        return self.sent[-1]
+
+    def ready(self, waits=True):
+        """Return a future that is done and was not fetched, None for none."""
+        if not self.sent:
+            raise InferenceServerException("No asynchronous requests have been sent")
+        done = wait(self.sent, None if waits else 0, FIRST_COMPLETED).done
+        return next((future for future in self.sent if future in done), None)
+
+    def fetch(self, future):
+        """Return the result of a future, once."""
+        if future not in self.sent:
+            message = "The request ID doesn't match any existing asynchronous requests"
+            raise InferenceServerException(message)
+        self.sent.remove(future)
+        return future.result()

@@ -46,11 +46,13 @@ METHODS: Mapping[str, Rule] = {
     "TS043": memory.of_region("({client}, {region})", "unregister_region"),
     "TS044": memory.of_region("({client})", "unregister_region"),
     "TS045": memory.status,
+    "TS046": methods.asked("0", unsafe="a server does not number requests"),
     "TS051": infer.run,
     "TS052": infer.start("TS052"),
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
+    "TS056": infer.ready,
     "TS057": methods.asked("{0}({1})", "request_stat", _UNMEASURED),
     "TS058": methods.correlation_id,
     "TS059": methods.asked("{1}.count", unsafe=_UNCOUNTED),
@@ -61,8 +63,6 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
-    "TS046": "drop it: a server numbers no requests any more",
-    "TS056": "keep the futures in a list, and call concurrent.futures.wait",
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {

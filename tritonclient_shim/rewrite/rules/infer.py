@@ -25,6 +25,7 @@ from tritonclient_shim.rewrite.rules.names import FLAGS
 _STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
+_READY = "TS056"
 _NUMBERS = frozenset({REQUEST})
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 #: Parameters of ``InferContext.run`` that ``infer`` has too, and their names there.
@@ -231,19 +232,20 @@ def _submit(
 def _make_pool(draft: Draft) -> None:
     """Make a pool of threads in the file: one for sequences, whose requests keep their order.
 
-    Its futures have numbers if the program sorts them.
+    It is one of the helpers if the program sorts futures, or asks which is done.
     """
     threads = 1 if any(site.id in _SEQUENCES for site in draft.sites) else 8
-    sorting = _sorting(draft)
-    name = draft.called("NumberedPool") if sorting else "ThreadPoolExecutor"
+    sorting, helper = _sorting(draft), "RequestPool"
+    is_own = bool(sorting) or draft.has(_READY)
+    name = draft.called(helper) if is_own else "ThreadPoolExecutor"
     line = f"\n{draft.called('pool')} = {name}({threads})"
     if line in draft.imports:
         return
     draft.imports.add(line)
-    if not sorting:
+    if not is_own:
         draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
         return
-    draft.need("NumberedPool")
+    draft.need(helper)
     for call in sorting:
         draft.change(call, lambda old: f"{old[:-1]}, key=lambda request: request.number)")
 
@@ -278,13 +280,13 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     request, wait = arguments.get("request_id"), arguments.get("wait")
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
-    waits = wait is None or draft.constant(wait) is True
+    waits, asks = wait is None or draft.constant(wait) is True, draft.has(_READY)
 
     def change(old: str) -> str:
         future = draft.primary(request)
         done = "" if draft.constant(wait) is False else f"{draft.new(wait)} or " if wait else ""
-        ends = f"({future}.result() if {done}{future}.done() else None)"
-        return f"{future}.result()" if waits else ends
+        result = f"{draft.called('pool')}.fetch({future})" if asks else f"{future}.result()"
+        return result if waits else f"({result} if {done}{future}.done() else None)"
 
     def carry_out() -> None:
         draft.change(call, change)
@@ -296,3 +298,20 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         "result() of a future",
         _FUTURES if draft.beside.linked else "",
     )
+
+
+def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """``get_ready_async_request(wait)`` → ``pool.ready(wait)``, a future."""
+    arguments = call_arguments(("wait",), call)
+    if draft.has("TS052", "TS054"):
+        raise Refused("keep the futures without callback in a list, and wait for one of these")
+
+    def change(old: str) -> str:
+        waits = draft.new(arguments["wait"]) if arguments else ""
+        return f"{draft.called('pool')}.ready({waits})"
+
+    def carry_out() -> None:
+        _make_pool(draft)
+        draft.change(call, change)
+
+    return Plan(carry_out, "pool.ready(wait)", _FUTURES if draft.beside.linked else "")

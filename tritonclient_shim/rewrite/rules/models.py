@@ -30,8 +30,9 @@ _ASKING = frozenset(
     + ("get_last_request_model_name", "get_last_request_model_version")
 )
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
-_RUNNING = frozenset(("run", "get_async_run_results", *_STARTING))
-_WITHOUT_MODEL = frozenset(("get_async_run_results", "__enter__", *CLOSING, *_ASKING))
+_FETCHING = frozenset(("get_async_run_results", "get_ready_async_request"))
+_RUNNING = frozenset(("run", *_FETCHING, *_STARTING))
+_WITHOUT_MODEL = frozenset(("__enter__", *_FETCHING, *CLOSING, *_ASKING))
 
 
 class Form(Enum):
