@@ -40,7 +40,7 @@ class InferModel:
 
 
 class RequestPool(ThreadPoolExecutor):
-    """A pool whose futures have numbers, and that knows which were not fetched."""
+    """A pool whose futures have numbers, and that keeps those that were not fetched."""
 
     numbers = itertools.count(1)
     sent = []
@@ -51,17 +51,19 @@ class RequestPool(ThreadPoolExecutor):
         vars(self.sent[-1])["number"] = next(self.numbers)
         return self.sent[-1]
 
-    def ready(self, waits=True):
-        """Return a future that is done and was not fetched, None for none."""
-        if not self.sent:
-            raise InferenceServerException("No asynchronous requests have been sent")
-        done = wait(self.sent, None if waits else 0, FIRST_COMPLETED).done
-        return next((future for future in self.sent if future in done), None)
 
-    def fetch(self, future):
-        """Return the result of a future, once."""
-        if future not in self.sent:
-            message = "The request ID doesn't match any existing asynchronous requests"
-            raise InferenceServerException(message)
-        self.sent.remove(future)
-        return future.result()
+def ready(pool, waits=True):
+    """Return a future that is done and was not fetched, None for none."""
+    if not pool.sent:
+        raise InferenceServerException("No asynchronous requests have been sent")
+    done = wait(pool.sent, None if waits else 0, FIRST_COMPLETED).done
+    return next((future for future in pool.sent if future in done), None)
+
+
+def fetch(pool, future):
+    """Return the result of a future, once."""
+    if future not in pool.sent:
+        message = "The request ID doesn't match any existing asynchronous requests"
+        raise InferenceServerException(message)
+    pool.sent.remove(future)
+    return future.result()

@@ -285,10 +285,12 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     def change(old: str) -> str:
         future = draft.primary(request)
         done = "" if draft.constant(wait) is False else f"{draft.new(wait)} or " if wait else ""
-        result = f"{draft.called('pool')}.fetch({future})" if asks else f"{future}.result()"
+        fetched = f"{draft.called('fetch')}({draft.called('pool')}, {future})"
+        result = fetched if asks else f"{future}.result()"
         return result if waits else f"({result} if {done}{future}.done() else None)"
 
     def carry_out() -> None:
+        draft.need("fetch")  # the header imports it if the file reads it
         draft.change(call, change)
         if _lines_of_all(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
@@ -301,17 +303,18 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
 
 
 def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``get_ready_async_request(wait)`` → ``pool.ready(wait)``, a future."""
+    """``get_ready_async_request(wait)`` → ``ready(pool, wait)``, a future."""
     arguments = call_arguments(("wait",), call)
     if draft.has("TS052", "TS054"):
         raise Refused("keep the futures without callback in a list, and wait for one of these")
 
     def change(old: str) -> str:
-        waits = draft.new(arguments["wait"]) if arguments else ""
-        return f"{draft.called('pool')}.ready({waits})"
+        waits = f", {draft.new(arguments['wait'])}" if arguments else ""
+        return f"{draft.called('ready')}({draft.called('pool')}{waits})"
 
     def carry_out() -> None:
         _make_pool(draft)
+        draft.need("ready")
         draft.change(call, change)
 
-    return Plan(carry_out, "pool.ready(wait)", _FUTURES if draft.beside.linked else "")
+    return Plan(carry_out, "ready(pool, wait)", _FUTURES if draft.beside.linked else "")
