@@ -53,7 +53,7 @@ class Draft:
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
-        self.memory = True  # shared memory is rewritten
+        self.kept: set[str] = set()  # modules of v1 whose uses stay
         defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - defined

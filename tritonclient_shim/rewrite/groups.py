@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Callable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
@@ -161,13 +162,28 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     """Record that a unit stays: the reason at its node, a reference at other uses."""
     assert stays.node is not None
     draft.refuse(stays.node, stays)
-    draft.memory &= not any(site.id in MEMORY for site in unit.sites)
+    if any(site.id in MEMORY for site in unit.sites):
+        draft.kept.add("tensorrtserver.shared_memory")
     inside = {id(node) for call in unit.calls for node in ast.walk(call)}
+    for group in unit.groups:
+        for call in group.creations:
+            _keep_protocol(call, CREATIONS[group.kind], draft)
     line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS) and id(site.node) in inside
         if site.call in unit.calls or is_constant or site in unit.sites:
             draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
+
+
+def _keep_protocol(call: ast.Call, id: str, draft: Draft) -> None:
+    """Give a context that stays v1's number of a protocol that another file may name now."""
+    protocol, helper = arguments(PARAMETERS[id], call).get("protocol"), "protocol_number"
+    if protocol is None or not (draft.options.unsafe and draft.beside.linked):
+        return
+    if draft.evaluator.of(protocol) or last_name(getattr(protocol, "func", protocol)) == helper:
+        return
+    draft.need(helper)
+    draft.change(protocol, lambda old: f"{draft.called(helper)}({old})")
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:

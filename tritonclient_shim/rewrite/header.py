@@ -26,12 +26,12 @@ _PROVIDED = {
     **{f"iter{name}": f"\niter{name} = dict.{name}" for name in ("items", "keys", "values")},
     "text_format": "from google.protobuf import text_format",
 }
-_ERROR, _MEMORY = f"{API}.InferenceServerException", "tensorrtserver.shared_memory"
+_ERROR = f"{API}.InferenceServerException"
 #: Names and modules of v1 that tritonclient has, too.
 _SUCCESSORS = {
     _ERROR: "tritonclient.utils.InferenceServerException",
     f"{API}.model_config_pb2": "tritonclient.grpc.model_config_pb2",
-    _MEMORY: "tritonclient.utils.shared_memory",
+    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
 
 
@@ -114,7 +114,7 @@ class FileHeader:
         """Return the name in tritonclient of a name of v1; '' for none."""
         for old, new in _SUCCESSORS.items():
             stays = old == _ERROR and self._draft.errors_stay
-            stays |= old == _MEMORY and not self._draft.memory
+            stays |= old in self._draft.kept
             if f"{name}.".startswith(f"{old}.") and not stays:
                 return new + name[len(old) :]
         return ""

@@ -81,6 +81,11 @@ def request_stat(client):
     }
 
 
+def protocol_number(protocol):
+    """Return the number that a protocol had, by its name or number."""
+    return {"http": 0, "grpc": 1}.get(protocol, protocol)
+
+
 def message_of(error):
     """Return what an error says; over HTTP that of a connection is an OSError."""
     return str(error.message() if isinstance(error, InferenceServerException) else error)

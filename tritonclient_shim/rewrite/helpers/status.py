@@ -10,6 +10,7 @@ import types
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from tritonclient.grpc import model_config_pb2
+from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.rewrite.helpers.requests import model_config
 
@@ -40,6 +41,8 @@ def field_text(name, value):
     """Return a field of a status as text."""
     if isinstance(value, dict):
         return "".join(field_text(name, Status(key=key, value=value[key])) for key in sorted(value))
+    if isinstance(value, Message) and not value.ByteSize():
+        return ""
     if isinstance(value, (Message, Status)):
         return f"{name} {{\n{textwrap.indent(str(value), '  ')}}}\n"
     text = value.name if isinstance(value, enum.Enum) else json.dumps(value)
@@ -61,7 +64,7 @@ def server_status(client, model_name=""):
         if row.get("version") and model_name in ("", row["name"]):
             add_version(client, models[row["name"]], row)
     if model_name and not models:
-        client.get_model_config(model_name)  # raises the error of an unknown model
+        raise InferenceServerException(f"no status available for unknown model '{model_name}'")
     return Status(
         id=server["name"],
         version=server["version"],

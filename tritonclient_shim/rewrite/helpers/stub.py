@@ -64,7 +64,7 @@ class InferStub:
             config = model_config(self, request.model_name)
             reply = self.stub.ModelInfer(infer_request(config, request), timeout)
         except grpc.RpcError as error:
-            return failed(error)
+            return failed(error, request)
         return infer_response(request, reply, config.max_batch_size > 0)
 
     def infer_future(self, request, timeout=None):
@@ -84,7 +84,7 @@ class InferStub:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
             models = {name: Record(config=model_config(self, name)) for name in names}
         except grpc.RpcError as error:
-            return failed(error)
+            return failed(error, request)
         status = Record(id=server.name, version=server.version, model_status=models)
         status.ready_state = 2  # SERVER_READY
         return succeeded(server_status=status)
@@ -101,12 +101,13 @@ def succeeded(**fields):
     return Record(request_status=Record(code=1, server_id="triton"), **fields)
 
 
-def failed(error):
+def failed(error, request):
     """Return a message with the error of a server. Raise one of the connection."""
     if error.code().name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
         raise error
     code = getattr(RequestStatusCode, error.code().name, RequestStatusCode.INTERNAL)
-    return Record(request_status=Record(code=code, msg=error.details(), server_id="triton"))
+    status = Record(code=code, msg=error.details(), server_id="triton")
+    return Record(request_status=status, meta_data=Record(id=request.meta_data.id))
 
 
 def infer_request(config, request):

@@ -130,7 +130,9 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
     def carry_out() -> None:
         place_class(node, draft)
         draft.modules.update([draft.options.to] if draft.options.to else PROTOCOLS)
-        for read in ast.walk(draft.flows.parents[node]):
+        if "_ctx" in draft.evaluator.scopes.attributes:
+            return
+        for read in ast.walk(draft.source.tree):
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
                 draft.replace(read, f"{draft.text(read.value)}.client")
 

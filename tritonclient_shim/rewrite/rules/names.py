@@ -119,8 +119,10 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
 
     if is_class:
         return Plan(carry_out, "class_count", _DECIMALS)
-    unsafe = "" if draft.flows.of(second) else "code elsewhere may make the handle"
-    return Plan(carry_out, "the region", unsafe)
+    is_known = bool(draft.flows.of(second))
+    if not is_known and draft.beside.linked:
+        raise Refused("create the region of the output in the file that uses it")
+    return Plan(carry_out, "the region", "" if is_known else "the handle may be another's")
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import NOT_SELECTED, SiteOutcome, State
@@ -49,6 +50,7 @@ def rewrite(draft: Draft) -> None:
     if _LACKS & draft.attributes or not all(names.values()):
         refusal = BY_HAND
     if refusal:
+        draft.kept.add(f"{API}.model_config_pb2")  # v1's messages have v1's configurations
         for site in sites:
             draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
         return
