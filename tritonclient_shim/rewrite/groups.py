@@ -26,6 +26,7 @@ from tritonclient_shim.rewrite.rules import (
     MEMORY,
     METHODS,
     PROTOCOLS,
+    RENAMED,
 )
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
@@ -125,14 +126,16 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
         return dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, asking[0])), {}
-    known = {call for group in groups for call in (*group.creations, *group.calls)}
+    known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
+    known.update(x for group in groups if group.kind != INFER for x in group.taken)
+    known.update(site.whole for site in draft.sites if _is_held(site))
     senders = [group for group in groups if group.kind == INFER]
     strays: dict[str, list[Site]] = {}
     for site in draft.sites:
         symbol = ENTRIES[site.id].symbol
         owner = symbol if symbol in CONTEXTS else symbol.rpartition(".")[0]
         is_method = owner != symbol and site.id in (*METHODS, *BY_HAND)
-        if owner not in CONTEXTS or site.call in known or not (is_method or owner == symbol):
+        if owner not in CONTEXTS or site.whole in known or not (is_method or owner == symbol):
             continue
         if site.id == "TS055" and site.call and len(senders) == 1:  # a future is enough
             senders[0].calls.append(site.call)
@@ -143,6 +146,11 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
         lost.pop(INFER, None)
     lost.update(_unreadable_formats(draft))
     return lost, strays
+
+
+def _is_held(site: Site) -> bool:
+    """True for a call of a variable that has a method, which may get another name."""
+    return site.id in RENAMED and isinstance(site.node, ast.Name)
 
 
 def _unreadable_formats(draft: Draft) -> dict[str, Refused]:
@@ -233,6 +241,7 @@ class _Planner:
 
     def __init__(self, draft: Draft, unit: _Unit) -> None:
         self._draft, self._unit = draft, unit
+        self._renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
 
     def plans(self) -> Plans:
         """Return the plans for all uses in the unit. Raise Refused if one cannot be rewritten."""
@@ -250,10 +259,14 @@ class _Planner:
             yield call, self._at(call, client, CREATIONS[group.kind], self._draft, contexts)
         for call in group.calls:
             yield call, self._use(call, contexts)
+        for node in set(group.taken) & self._renamed.keys():
+            yield node, self._at(node, METHODS[self._renamed[node]], self._draft, contexts)
+            for site in filter(_is_held, self._draft.sites):
+                yield site.whole, Plan(lambda: None, "the same")
 
     def _contexts(self, group: Group) -> Contexts:
         """Return what contexts become: clients, or objects that know their model."""
-        taken = [(node, "its method is handed on") for node in group.taken]
+        taken = [(x, "its method is handed on") for x in group.taken if x not in self._renamed]
         if group.kind != INFER:
             for node, reason in (*group.escapes, *taken):
                 raise Refused(f"{reason}, and expects v1's context", node=node)

@@ -61,8 +61,9 @@ def region_status(client):
     is_list = isinstance(answer, list)  # over HTTP
     for row in [SimpleNamespace(**row) for row in answer] if is_list else answer.regions.values():
         place = SimpleNamespace(shared_memory_key=row.key, offset=row.offset)
-        fields = {"name": row.name, "byte_size": row.byte_size, "system_shared_memory": place}
-        regions.append(SimpleNamespace(**fields))
+        region = SimpleNamespace(name=row.name, byte_size=row.byte_size, system_shared_memory=place)
+        region.WhichOneof = lambda kinds: "system_shared_memory"
+        regions.append(region)
     return SimpleNamespace(shared_memory_region=regions)
 
 

@@ -29,6 +29,8 @@ CREATIONS = {
 }
 _UNMEASURED = "the times of sending and receiving are 0: no client measures them"
 _UNCOUNTED = "a server does not number requests: the client counts its own"
+#: Methods that only get another name; they may be handed on.
+RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
 METHODS: Mapping[str, Rule] = {
     "TS021": renamed("is_server_live"),
     "TS022": renamed("is_server_ready"),

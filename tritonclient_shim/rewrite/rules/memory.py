@@ -54,7 +54,7 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_shared_memory_status()`` → a helper, where the program reads the list of regions."""
     reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
-    if set(reads) != {"shared_memory_region"} or "WhichOneof" in draft.attributes:
+    if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
     plan = of_region("({client})", "region_status")(call, draft, contexts)
     return replace(plan, unsafe="it has no regions of CUDA memory")

@@ -16,19 +16,15 @@ Rule = Callable[[ast.Call, Draft, Contexts], Plan]
 
 
 def renamed(name: str) -> Rule:
-    """Return a rule that gives a method another name."""
+    """Return a rule that gives a method another name, also where it is not called."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        return Plan(lambda: with_method(call, draft, name), name)
+        method = getattr(call, "func", call)
+        return Plan(
+            lambda: draft.change(method, lambda old: f"{old.rpartition('.')[0]}.{name}"), name
+        )
 
     return rule
-
-
-def with_method(call: ast.Call, draft: Draft, name: str) -> None:
-    """Call another method of the object."""
-    assert isinstance(call.func, ast.Attribute)
-    old_name = call.func.attr
-    draft.change(call.func, lambda old: old[: -len(old_name)] + name)
 
 
 def asked(form: str, helper: str = "", unsafe: str = "") -> Rule:

@@ -15,9 +15,7 @@ from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import Contexts, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
-_LACKS = frozenset(
-    ("infer_stats", "SerializeToString", "ListFields", "HasField", "CopyFrom", "DESCRIPTOR")
-)
+_LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "HasField", "DESCRIPTOR"))
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
 #: The start of a state → its enum in the helpers. Codes of requests have no common start.
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}

@@ -24,7 +24,7 @@ _ALL = frozenset(("TS005", _CODES, "TS007", "TS008", "TS066", *CALLS, *_REFUSED)
 _NAMES = {
     "GRPCServiceStub": "InferStub",
     **dict.fromkeys(("InferRequest", "StatusRequest", "HealthRequest"), "Record"),
-    **dict.fromkeys(("InferRequestHeader", "Input", "Output"), "Record"),
+    **dict.fromkeys(("InferRequestHeader", "Input", "Output", "Class"), "Record"),
     **{flag: flag for flag in FLAGS},
 }
 #: Methods of messages that plain objects lack, and parts of a status that the stub does not fetch.
