@@ -248,9 +248,8 @@ class _Planner:
         if self._unit.stays:
             raise self._unit.stays
         plans = [plan for group in self._unit.groups for plan in self._group(group)]
-        for site in self._unit.sites:
-            plans.append((site.whole, self._at(site.whole, self._stray, site)))
-        return plans
+        strays = {site.whole: site for site in self._unit.sites}
+        return plans + [(node, self._at(node, self._stray, strays[node])) for node in strays]
 
     def _group(self, group: Group) -> Iterator[tuple[ast.AST, Plan]]:
         """Yield the plans for contexts and their uses."""

@@ -79,7 +79,8 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.by_helper("create_region"),
     "TS086": memory.by_helper("create_cuda_region"),
-    **dict.fromkeys(("TS082", "TS083", "TS087", "TS088"), memory.of_handle),
+    **dict.fromkeys(("TS082", "TS087"), memory.of_handle("set_region")),
+    **dict.fromkeys(("TS083", "TS088"), memory.of_handle("destroy_region")),
     **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {

@@ -64,31 +64,42 @@ def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
     """Return the rule for a function that becomes a helper with equal arguments."""
 
     def rule(node: ast.AST, draft: Draft) -> Plan:
-        if not isinstance(node, ast.Call):
-            raise Refused("call the function instead of handing it on")
-        group = draft.flows.group(HANDLE, node)
+        group = draft.flows.group(HANDLE, node) if isinstance(node, ast.Call) else None
         unsafe = _ELSEWHERE if group and group.escapes else ""
 
         def carry_out() -> None:
             draft.need(helper)
-            draft.replace(node.func, draft.called(helper))
+            draft.replace(getattr(node, "func", node), draft.called(helper))
 
         return Plan(carry_out, f"{helper}(…)", unsafe)
 
     return rule
 
 
-def of_handle(node: ast.AST, draft: Draft) -> Plan:
-    """``set_…`` and ``destroy_shared_memory_region`` take the handle of the region."""
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    unsafe = _region(first, draft)
-    assert isinstance(node, ast.Call) and first is not None
+def of_handle(helper: str) -> Callable[[ast.AST, Draft], Plan]:
+    """Return the rule for ``set_…`` and ``destroy_shared_memory_region``: of the region's handle.
 
-    def carry_out() -> None:
-        draft.change(first, lambda old: f"{old}.handle")
-        _of_cuda(node.func, draft)
+    ``helper``: what takes a region instead, where the module or the argument is not known.
+    """
 
-    return Plan(carry_out, "of the region's handle", unsafe)
+    def rule(node: ast.AST, draft: Draft) -> Plan:
+        function = node.func if isinstance(node, ast.Call) else node
+        module = getattr(function, "value", function)
+        if isinstance(function, ast.Name) and not draft.evaluator.names(function):
+            return Plan(lambda: None, "a variable that has the helper")
+        if function is node or not isinstance(module, (ast.Name, ast.Attribute)):
+            return by_helper(helper)(node, draft)
+        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        unsafe = _region(first, draft)
+
+        def carry_out() -> None:
+            if first is not None:
+                draft.change(first, lambda old: f"{old}.handle")
+            _of_cuda(function, draft)
+
+        return Plan(carry_out, "of the region's handle", unsafe)
+
+    return rule
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
