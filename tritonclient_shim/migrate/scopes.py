@@ -115,6 +115,15 @@ class Scopes(ast.NodeVisitor):
             scope = scope.parent
         return scope.node if scope else None  # type: ignore[return-value]
 
+    def is_global(self, node: ast.AST) -> bool:
+        """True for a variable of the module."""
+        place = self.places.get(node)
+        return (
+            isinstance(node, ast.Name)
+            and place is not None
+            and (place.scope.owner(node.id) is self.module)
+        )
+
     def bindings(self, node: ast.AST) -> list[Binding]:
         """Return all bindings of a variable."""
         place = self.places.get(node)

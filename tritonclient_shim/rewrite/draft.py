@@ -46,7 +46,7 @@ class Draft:
         self.beside = beside
         self.evaluator = Evaluator(source)
         self.sites: list[Site] = sites(self.evaluator)
-        self.flows = Flows(source.tree, self.evaluator)
+        self.flows = Flows(source.tree, self.evaluator, beside.taken)
         self.edits = Edits(text, self.flows.parents)
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
@@ -61,8 +61,7 @@ class Draft:
     @cached_property
     def errors_stay(self) -> bool:
         """True if the file keeps reading server or request ids of errors. Only v1 had them."""
-        readers = [site for site in self.sites if site.id in ("TS016", "TS017")]
-        return any(site.call is None or not self.options.unsafe for site in readers)
+        return self.has("TS017") or self.has("TS016") and not self.options.unsafe
 
     @cached_property
     def has_threads(self) -> bool:
@@ -87,6 +86,10 @@ class Draft:
     def refuse(self, node: ast.AST, refused: Refused) -> None:
         """Record why a site is left, with a comment unless an option rewrites it."""
         self.todo(refused.node or node, str(refused), not refused.by_option)
+
+    def stays(self, node: ast.AST) -> bool:
+        """True if a use is left to the author."""
+        return node in self.outcomes and self.outcomes[node].todo
 
     def outcome(self, site: Site) -> SiteOutcome | None:
         """Return the outcome of a site; None if no rule has decided."""

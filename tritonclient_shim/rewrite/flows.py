@@ -61,8 +61,8 @@ class Group:
 class Flows:
     """The groups of a file, by the calls that create their objects."""
 
-    def __init__(self, tree: ast.Module, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+    def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: set[str]) -> None:
+        self._evaluator, self._taken = evaluator, taken  # names that other files read
         self.parents: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(tree):
             self.parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
@@ -144,6 +144,9 @@ class Flows:
             if mixed:
                 group.escapes.append((node, "it may be an object of one class or another here"))
             return
+        shared = isinstance(node, ast.Attribute) or self._evaluator.scopes.is_global(node)
+        if shared and last_name(node) in self._taken:
+            group.escapes.append((node, "another file reads it"))
         reason = self._escape(node, parent, group.kind)
         if reason:
             group.escapes.append((node, reason))
@@ -176,7 +179,8 @@ class Flows:
         """True if the file calls the function that a node is in."""
         place = self._evaluator.scopes.places[node]
         function = place.scope.frame.node
-        return function in self._called or getattr(function, "name", "") in self._used
+        name = getattr(function, "name", "")
+        return name not in self._taken and (function in self._called or name in self._used)
 
     def _known(self, call: ast.Call, node: ast.expr) -> bool:
         if call.func is node:

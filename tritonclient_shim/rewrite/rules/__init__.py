@@ -48,7 +48,6 @@ METHODS: Mapping[str, Rule] = {
     "TS043": memory.of_region("({client}, {region})", "unregister_region"),
     "TS044": memory.of_region("({client})", "unregister_region"),
     "TS045": memory.status,
-    "TS046": methods.asked("0", unsafe="a server does not number requests"),
     "TS051": infer.run,
     "TS052": infer.start("TS052"),
     "TS053": infer.start("TS053"),
@@ -65,6 +64,7 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
+    **dict.fromkeys(("TS017", "TS046"), "drop it: a server numbers no requests any more"),
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -87,7 +87,6 @@ LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
     "TS016": names.server_id,
-    "TS017": names.request_id,
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

@@ -11,7 +11,7 @@ from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
-from tritonclient_shim.migrate.values import REQUEST, Items, element
+from tritonclient_shim.migrate.values import REQUEST, Instance, Items, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -251,16 +251,23 @@ def _make_pool(draft: Draft) -> None:
 
 
 def _sorting(draft: Draft) -> list[ast.Call]:
-    """Return the calls that sort requests, or a dict that has them as keys."""
+    """Return the calls that sort futures, or a dict that has them as keys."""
     subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
-    keyed = {draft.text(node.value) for node in subscripts if draft.flows.of(index(node), _NUMBERS)}
+    keyed = {draft.text(node.value) for node in subscripts if _is_future(index(node), draft)}
     calls = []
     for call in draft.evaluator.scopes.calls:
         if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
             elements = element(draft.evaluator.of(call.args[0]))
-            is_request = any(getattr(value, "of", "") == REQUEST for value in elements)
-            calls += [call] if is_request or draft.text(call.args[0]) in keyed else []
+            made = [x for x in elements if isinstance(x, Instance) and x.of == REQUEST]
+            is_future = any(x.creation and not draft.stays(x.creation) for x in made)
+            calls += [call] if is_future or draft.text(call.args[0]) in keyed else []
     return calls
+
+
+def _is_future(node: ast.expr, draft: Draft) -> bool:
+    """True if an expression is a request whose context does not stay."""
+    groups = draft.flows.of(node, _NUMBERS)
+    return any(not draft.stays(call) for group in groups for call in group.creations)
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:

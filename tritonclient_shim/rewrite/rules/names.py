@@ -183,13 +183,6 @@ def server_id(call: ast.AST, draft: Draft) -> Plan:
     return Plan(lambda: _by_function(call, "server_id_of", draft), "server_id_of(error)", unsafe)
 
 
-def request_id(call: ast.AST, draft: Draft) -> Plan:
-    """``error.request_id()`` → 0."""
-    if draft.errors_stay:
-        raise Refused("unsafe: a server does not number requests; --unsafe rewrites it", True)
-    return Plan(lambda: draft.replace(call, "0"), "0", "a server does not number requests")
-
-
 def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
     """Replace a call of an error's method by a helper, called with the error."""
     draft.need(helper)

@@ -55,9 +55,12 @@ def rewrite(draft: Draft) -> None:
             draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
         return
     draft.modules.add("grpc")
-    for site, name in names.items():
+    plain = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
+    by_name = [node for node in plain if node.id in _NAMES and _is_message(node, draft)]
+    for name_node in {*(site.node for site in names), *by_name}:
+        name = _NAMES[last_name(name_node)]
         draft.need(name)
-        draft.replace(site.node, draft.called(name))
+        draft.replace(name_node, draft.called(name))
     for node in ast.walk(draft.source.tree):
         if last_name(node) == "future" and last_name(getattr(node, "value", node)) == "Infer":
             draft.change(node, lambda old: f"{old[: -len('Infer.future')]}infer_future")
@@ -65,3 +68,9 @@ def rewrite(draft: Draft) -> None:
         what = f"{names.get(site, 'a method of the stub')} of the helpers"
         if site.id != _CODES:
             draft.outcomes.setdefault(site.whole, SiteOutcome(State.UNSAFE, what))
+
+
+def _is_message(node: ast.Name, draft: Draft) -> bool:
+    """True for a name that an import from v1's generated modules binds."""
+    values = draft.evaluator.of(node)
+    return any(str(getattr(value, "name", "")).startswith(f"{API}.") for value in values)
