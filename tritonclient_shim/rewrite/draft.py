@@ -60,8 +60,9 @@ class Draft:
 
     @cached_property
     def errors_stay(self) -> bool:
-        """True if the file keeps reading server or request ids of errors. Only v1 had them."""
-        return self.has("TS017") or self.has("TS016") and not self.options.unsafe
+        """True if the program keeps reading server or request ids of errors. Only v1 had them."""
+        asks = self.has("TS017") or self.has("TS016") and not self.options.unsafe
+        return asks or self.beside.asks_errors
 
     @cached_property
     def has_threads(self) -> bool:

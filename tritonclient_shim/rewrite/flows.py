@@ -152,12 +152,12 @@ class Flows:
             group.escapes.append((node, reason))
 
     def _contained(self, node: ast.expr, instance: Instance) -> None:
-        group = self._of.get((instance.of, instance.creation)) if instance.creation else None
-        parent = self.parents[node]
-        if group and isinstance(parent, (ast.Call, ast.keyword)):
-            reason = self._escape(node, parent, group.kind)
+        parent, kind = self.parents[node], instance.of
+        if instance.creation and isinstance(parent, (ast.Call, ast.keyword)):
+            reason = self._escape(node, parent, kind)
+            new = Group(kind, [instance.creation])
             if reason:
-                group.escapes.append((node, reason))
+                self._of.setdefault((kind, instance.creation), new).escapes.append((node, reason))
 
     def _escape(self, node: ast.expr, parent: ast.AST, kind: str) -> str:
         """Return why the next use of an object is unknown; '' if it is known."""

@@ -125,6 +125,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     """
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
+        asking = asking or [site.whole for site in draft.sites]
         return dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, asking[0])), {}
     known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
     known.update(x for group in groups if group.kind != INFER for x in group.taken)
@@ -172,6 +173,8 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
+    if "ModelConfig" in draft.attributes:  # a status that stays has v1's
+        draft.kept.add(f"{API}.model_config_pb2")
     inside = {id(node) for call in unit.calls for node in ast.walk(call)}
     for group in unit.groups:
         for call in group.creations:
