@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
@@ -62,7 +63,7 @@ class Draft:
     def errors_stay(self) -> bool:
         """True if the program keeps reading server or request ids of errors. Only v1 had them."""
         asks = self.has("TS017") or self.has("TS016") and not self.options.unsafe
-        return asks or self.beside.asks_errors
+        return asks or self.beside.asks_v1
 
     @cached_property
     def has_threads(self) -> bool:
@@ -83,6 +84,11 @@ class Draft:
     def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
         """Record that a site is left to the author, unless it has an outcome already."""
         self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
+
+    def keep_configs(self) -> None:
+        """Keep v1's configurations, for a status of v1, if the file makes some, too."""
+        if any("ModelConfig" in line for line in self.source.lines):
+            self.kept.add(f"{API}.model_config_pb2")
 
     def refuse(self, node: ast.AST, refused: Refused) -> None:
         """Record why a site is left, with a comment unless an option rewrites it."""

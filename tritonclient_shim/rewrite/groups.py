@@ -40,7 +40,7 @@ _REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 _UNKNOWN = "create the context in the file that uses it"
 _SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
-_ERRORS = "drop the ids of server and request: errors of tritonclient have none"
+_ERRORS = "drop what only v1 told: ids of errors, and the last request in another file"
 _KEPT = "stays for the contexts that stay"
 Plans = List[Tuple[ast.AST, Plan]]
 
@@ -173,8 +173,7 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
-    if "ModelConfig" in draft.attributes:  # a status that stays has v1's
-        draft.kept.add(f"{API}.model_config_pb2")
+    draft.keep_configs()
     inside = {id(node) for call in unit.calls for node in ast.walk(call)}
     for group in unit.groups:
         for call in group.creations:

@@ -34,6 +34,14 @@ def cuda_memory():
     return cuda_shared_memory
 
 
+def cuda_error():
+    """Return the exception of CUDA memory, or those of a host without CUDA."""
+    try:
+        return cuda_memory().CudaSharedMemoryException
+    except (ImportError, OSError, RuntimeError):
+        return ImportError, OSError, RuntimeError
+
+
 def create_cuda_region(name, byte_size, device_id):
     """Create a region of CUDA memory."""
     memory = cuda_memory()

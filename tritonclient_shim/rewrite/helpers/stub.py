@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import re
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -106,7 +107,8 @@ def failed(error, request):
     if error.code().name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
         raise error
     code = getattr(RequestStatusCode, error.code().name, RequestStatusCode.INTERNAL)
-    status = Record(code=code, msg=error.details(), server_id="triton")
+    message = re.sub(r"^\[request id: \S+\] ", "", error.details())
+    status = Record(code=code, msg=message, server_id="triton")
     return Record(request_status=status, meta_data=Record(id=request.meta_data.id))
 
 

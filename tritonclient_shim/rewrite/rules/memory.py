@@ -95,7 +95,9 @@ def of_handle(helper: str) -> Callable[[ast.AST, Draft], Plan]:
         def carry_out() -> None:
             if first is not None:
                 draft.change(first, lambda old: f"{old}.handle")
-            _of_cuda(function, draft)
+            if _is_of_cuda(function, draft):
+                draft.need("cuda_memory")
+                draft.replace(function, f"{draft.called('cuda_memory')}().{last_name(function)}")
 
         return Plan(carry_out, "of the region's handle", unsafe)
 
@@ -104,12 +106,16 @@ def of_handle(helper: str) -> Callable[[ast.AST, Draft], Plan]:
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
     """Use the exception of tritonclient's module, which has v1's name."""
-    return Plan(lambda: _of_cuda(node, draft), "tritonclient's exception")
+
+    def carry_out() -> None:
+        if _is_of_cuda(node, draft):
+            draft.need("cuda_error")
+            draft.replace(node, f"{draft.called('cuda_error')}()")
+
+    return Plan(carry_out, "tritonclient's exception")
 
 
-def _of_cuda(node: ast.AST, draft: Draft) -> None:
-    """Replace a name of v1's module for CUDA memory by that of tritonclient's."""
+def _is_of_cuda(node: ast.AST, draft: Draft) -> bool:
+    """True for a name of v1's module for CUDA memory."""
     names = [getattr(value, "name", "") for value in draft.evaluator.of(node)]
-    if any("cuda_shared_memory." in name for name in names):
-        draft.need("cuda_memory")
-        draft.replace(node, f"{draft.called('cuda_memory')}().{last_name(node)}")
+    return any("cuda_shared_memory." in name for name in names)

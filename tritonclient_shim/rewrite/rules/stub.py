@@ -50,8 +50,7 @@ def rewrite(draft: Draft) -> None:
     if _LACKS & draft.attributes or not all(names.values()):
         refusal = BY_HAND
     if refusal:
-        if "ModelConfig" in draft.attributes:  # v1's messages have v1's
-            draft.kept.add(f"{API}.model_config_pb2")
+        draft.keep_configs()
         for site in sites:
             draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
         return
