@@ -23,13 +23,17 @@ def call_arguments(
 
     ``hidden``: ``**`` may hide some.
     """
-    has_list = any(isinstance(argument, ast.Starred) for argument in call.args)
-    if has_list or has_hidden(call) and not hidden:
+    if has_list(call) or has_hidden(call) and not hidden:
         raise Refused("the arguments are in a list or dict made elsewhere")
     strange = {keyword.arg for keyword in call.keywords if keyword.arg} - set(names)
     if strange or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)
+
+
+def has_list(call: ast.Call) -> bool:
+    """True if a call has ``*``."""
+    return any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
 def has_hidden(call: ast.Call) -> bool:

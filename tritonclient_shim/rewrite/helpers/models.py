@@ -5,7 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.rewrite.helpers.requests import infer
+from tritonclient_shim.rewrite.helpers.requests import connect, infer
 
 
 class InferModel:
@@ -37,6 +37,24 @@ class InferModel:
 
     def __exit__(self, *raised):
         self.close()
+
+
+def model_of(
+    url,
+    protocol,
+    model_name,
+    model_version=None,
+    verbose=False,
+    correlation_id=0,
+    streaming=False,
+    http_headers=(),
+    function=infer,
+):
+    """Return an InferModel from the arguments of the context that it replaces."""
+    options = {"model_version": "" if model_version in (None, -1) else str(model_version)}
+    options["sequence_id"] = int(correlation_id)
+    client = connect(protocol, url, http_headers, verbose=bool(verbose))
+    return InferModel(client, model_name, function, **options)
 
 
 class RequestPool(ThreadPoolExecutor):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tritonclient_shim.rewrite.calls import call_text
+from tritonclient_shim.rewrite.calls import call_text, has_hidden, has_list
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
-from tritonclient_shim.rewrite.options import Plan
+from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
@@ -27,11 +27,14 @@ from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _OBJECT = "code that gets the object may use more of a context than run and close"
 _FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
+_HIDDEN = "its arguments are in a list or dict; they must be those of InferContext"
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
 def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
+    if contexts.is_object and (has_list(call) or has_hidden(call)):
+        return _by_arguments(call, draft, contexts)
     arguments = context_arguments(call, id, draft)
     names = parameters_of(call, id, draft)
     protocol = protocol_of(arguments["protocol"], draft)
@@ -50,6 +53,24 @@ def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
         what = contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
     return Plan(carry_out, what, _OBJECT if contexts.escapes else unsafe)
+
+
+def _by_arguments(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """Return the plan for an object from arguments that ``*`` or ``**`` hide."""
+    helper, function = "model_of", function_of(contexts, draft)
+    if CLASS not in draft.evaluator.of(call.func):
+        raise Refused("name the arguments of the context")
+
+    def change(old: str) -> str:
+        more = "" if function == "infer" else f", function={draft.called(function)}"
+        return f"{draft.called(helper)}{old[len(draft.text(call.func)) : -1]}{more})"
+
+    def carry_out() -> None:
+        draft.need(helper, *([] if function == "infer" else [function]))
+        draft.modules.update(PROTOCOLS)
+        draft.change(call, change)
+
+    return Plan(carry_out, "model_of(…), an InferModel", _OBJECT if contexts.escapes else _HIDDEN)
 
 
 def _client(

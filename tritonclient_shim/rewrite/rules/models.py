@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import Binding, Place
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments, has_hidden
+from tritonclient_shim.rewrite.calls import call_arguments, has_hidden, has_list
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
@@ -135,6 +135,8 @@ class Contexts:
 def form_of(group: Group, draft: Draft) -> Form:
     """Return what contexts become that no other code gets."""
     model = Contexts(group, draft)
+    if any(has_list(call) or has_hidden(call) for call in group.creations):
+        return Form.OBJECT
     if any(node.attr not in CLOSING for node in group.taken) or any(map(has_hidden, group.calls)):
         return Form.OBJECT
     if model.is_visible:
