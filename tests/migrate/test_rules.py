@@ -431,3 +431,55 @@ def test_formats_that_another_file_needs(tmp_path: Path) -> None:
     made.write_text(f"{STAR}RAW = InferContext.ResultFormat.RAW\n")
     migration = migrate(str(made), made.read_bytes(), MigrateOptions("grpc", unsafe=True))
     assert not migration.changed
+
+
+_CONTROLS = """def control(protocol):
+    c = SharedMemoryControlContext("u", protocol)
+    print(c.get_shared_memory_status())
+"""
+_USES = {
+    "a context that stays gets the number of a protocol that another file names": (
+        "made.control(sys.argv[1].lower())",
+        _CONTROLS,
+        'SharedMemoryControlContext("u", protocol_number(protocol))',
+    ),
+    "errors stay v1's if another file asks them for ids": (
+        "print(error.request_id())",
+        'InferContext("u", 1, "m").run(i, o)\n',
+        'InferContext("u", 1, "m").run(i, o)',
+    ),
+    "a context that another file reads becomes an object": (
+        "made.ctx.run(i, o)",
+        'ctx = InferContext("u", 1, "m")\n',
+        'ctx = InferModel(grpcclient.InferenceServerClient("u"), "m")',
+    ),
+    "a context that a function returns to another file becomes an object": (
+        "made.make().run(i, o)",
+        'def make():\n    return InferContext("u", 1, "m")\nmake()\n',
+        'return InferModel(grpcclient.InferenceServerClient("u"), "m")',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", _USES)
+def test_what_another_file_does(case: str, tmp_path: Path) -> None:
+    """Files of a program that are rewritten in part still fit together."""
+    use, source, expected = _USES[case]
+    (tmp_path / "main.py").write_text(f"import made\n{use}\n")
+    migration = migrate(
+        str(tmp_path / "made.py"), f"{STAR}{source}".encode(), MigrateOptions("grpc", True)
+    )
+    assert expected in migration.after.decode()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_configurations_of_a_status_that_stays(stays: bool) -> None:
+    """A file that makes configurations keeps v1's if a status stays, whose are v1's."""
+    read = "print(c.get_server_status().model_status['m'].infer_stats)\n" if stays else ""
+    source = (
+        "from tensorrtserver.api import ServerStatusContext\n"
+        "from tensorrtserver.api import model_config_pb2 as configs\n"
+        f"c = ServerStatusContext('u', 1)\n{read}print(configs.ModelConfig())\n"
+    )
+    text = migrated(source).after.decode()
+    assert ("from tensorrtserver.api import model_config_pb2 as configs" in text) is stays

@@ -144,12 +144,16 @@ class Flows:
             if mixed:
                 group.escapes.append((node, "it may be an object of one class or another here"))
             return
-        shared = isinstance(node, ast.Attribute) or self._evaluator.scopes.is_global(node)
-        if shared and last_name(node) in self._taken:
+        if any(map(self._is_taken, (node, *getattr(parent, "targets", ())))):
             group.escapes.append((node, "another file reads it"))
         reason = self._escape(node, parent, group.kind)
         if reason:
             group.escapes.append((node, reason))
+
+    def _is_taken(self, node: ast.expr) -> bool:
+        """True for an attribute or a variable of the module that another file reads."""
+        shared = isinstance(node, ast.Attribute) or self._evaluator.scopes.is_global(node)
+        return shared and last_name(node) in self._taken
 
     def _contained(self, node: ast.expr, instance: Instance) -> None:
         parent, kind = self.parents[node], instance.of
