@@ -64,7 +64,7 @@ OWN = (
             *("real_segmenter", "protocol_in_settings", "real_async_callback", "real_async_ids"),
             *("real_context_subclass", "real_cuda", "real_detector", "real_dotted"),
             *("real_old_async", "real_package", "real_recommender", "real_service"),
-            *("real_several", "real_simple", "real_status_print", "real_tracker"),
+            *("real_several", "real_simple", "real_status_print", "real_tracker", "real_wait"),
             *("real_star_constants", "real_user_data", "star_through_files", "strings", "threads"),
         )
     ),
@@ -81,13 +81,14 @@ OWN = (
         _own(name, variables=VARIABLES)
         for name in (
             *("real_gateway_service", "real_kf_transformer", "real_per_call", "real_status_loops"),
-            "wait_until_ready",
+            *("real_tts", "wait_until_ready"),
         )
     ),
     *(
         _own(name, *FLAGS, alone=True)  # regions, sequences, loaded models
         for name in (
             *("real_shm_pair", "real_stateful", "model_control", "real_sequence", "real_shm"),
+            "real_shm_choice",
             *("sequence_both_ways", "shm_reuse"),
         )
     ),
@@ -101,6 +102,7 @@ OWN = (
     _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
     _own("real_literal", "{url}", protocols=GRPC),
     _own("real_stub", "-u", "{url}", protocols=GRPC),
+    _own("real_stub_by_name", "{url}", protocols=GRPC),
     _own("real_stub_future", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
     _own("stub_status", "{url}", protocols=GRPC),

@@ -65,9 +65,10 @@ class RequestPool(ThreadPoolExecutor):
 
     def submit(self, *arguments, **options):
         """Call a function in a thread."""
-        self.sent.append(super().submit(*arguments, **options))
-        vars(self.sent[-1])["number"] = next(self.numbers)
-        return self.sent[-1]
+        future = super().submit(*arguments, **options)
+        vars(future)["number"] = next(self.numbers)
+        self.sent.append(future)
+        return future
 
 
 def ready(pool, waits=True):

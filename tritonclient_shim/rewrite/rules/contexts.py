@@ -58,7 +58,7 @@ def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
 def _by_arguments(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return the plan for an object from arguments that ``*`` or ``**`` hide."""
     helper, function = "model_of", function_of(contexts, draft)
-    if CLASS not in draft.evaluator.of(call.func):
+    if CLASS not in draft.evaluator.of(call.func) or contexts.asks:
         raise Refused("name the arguments of the context")
 
     def change(old: str) -> str:

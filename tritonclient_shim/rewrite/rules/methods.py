@@ -1,4 +1,4 @@
-"""TS021, TS022, TS031, TS036, TS037, TS044, TS057 to TS061: methods of contexts."""
+"""TS021, TS022, TS031, TS036, TS037, TS057 to TS061: methods of contexts."""
 
 from __future__ import annotations
 
