@@ -448,6 +448,11 @@ _USES = {
         'InferContext("u", 1, "m").run(i, o)\n',
         'InferContext("u", 1, "m").run(i, o)',
     ),
+    "formats of a derived class stay v1's with it": (
+        "print(error.request_id())",
+        "class C(InferContext):\n    outputs = {'x': InferContext.ResultFormat.RAW}\n",
+        "outputs = {'x': InferContext.ResultFormat.RAW}",
+    ),
     "a context that another file reads becomes an object": (
         "made.ctx.run(i, o)",
         'ctx = InferContext("u", 1, "m")\n',

@@ -123,10 +123,6 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
 
     With such uses all contexts for requests become objects.
     """
-    if draft.errors_stay:
-        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
-        asking = asking or [site.whole for site in draft.sites]
-        return dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, asking[0])), {}
     known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
     known.update(x for group in groups if group.kind != INFER for x in group.taken)
     known.update(site.whole for site in draft.sites if _is_held(site))
@@ -146,6 +142,10 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.options.unsafe:
         lost.pop(INFER, None)
     lost.update(_unreadable_formats(draft))
+    if draft.errors_stay:
+        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
+        node = [*asking, *(site.whole for site in draft.sites)][0]
+        lost = dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, node))
     return lost, strays
 
 
