@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from contextlib import suppress
+from functools import cached_property
 from typing import Iterator, Mapping
 
 from tritonclient_shim.migrate.imports import API, star_of
@@ -47,7 +48,7 @@ class Neighbours:
         #: a file that imports the file asks for what only v1's errors and contexts tell
         self.asks_v1 = any(map(_ASKED.search, self._importers.values()))
 
-    @property
+    @cached_property
     def taken(self) -> set[str]:
         """Return the names that importers read and do not bind themselves."""
         return {
