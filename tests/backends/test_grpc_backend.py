@@ -15,6 +15,7 @@ from tritonclient.grpc import model_config_pb2
 from testbed import TritonServer
 from tests.backends.contract_calls import bytes_of, simple, slow
 from tests.own_interpreter import run_program
+from tests.relays import Relay
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc.backend import LARGE, connector_for
@@ -112,6 +113,20 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
     error = outcomes.get(timeout=4)
     assert isinstance(error, TransportError)
     assert error.message.startswith("GRPC client failed: 1: ")
+
+
+def test_a_broken_connection_gets_no_further_call(triton: TritonServer) -> None:
+    """After a lost connection the next call uses a new one."""
+    # docs/v2-mapping.md §6
+    with Relay(triton.grpc) as relay:
+        endpoint = Endpoint(GRPC, relay.address)
+        backend, connector = open_backend(endpoint), connector_for(endpoint)
+        broken = connector.connect()
+        relay.when_sent(b"INPUT0", relay.cut)
+        with pytest.raises(TransportError, match="14: Socket closed"):
+            backend.infer(simple())
+        assert connector.connect() is not broken
+        assert isinstance(backend.infer(simple()), InferReply)
 
 
 WITHOUT_GRPC = """

@@ -214,8 +214,8 @@ class GrpcConnection:
     def fail(self, error: BackendError) -> None:
         """Forget the server, or the whole connection, if the error of a call demands it.
 
-        Without a connection gRPC waits before it tries again. After silence or a time limit gRPC
-        may hand the next call to a connection that leads nowhere.
+        Without a connection gRPC waits before it tries again. After a break, silence or a time
+        limit gRPC may send the next call on the useless connection (docs/v2-mapping.md §6).
         """
         if isinstance(error, TransportError):
             self.server = KnownServer()

@@ -58,7 +58,7 @@ _RULES: dict[Any, tuple[tuple[str, str, TransportKind], ...]] = {
         (
             "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
             "Socket closed",
-            _OTHER,
+            _LOST,
         ),
         # gRPC's words in the days of v1, and still in grpcio 1.56.
         ("ping timeout|^keepalive watchdog timeout$", "keepalive watchdog timeout", _LOST),
