@@ -103,6 +103,16 @@ def test_a_client_closed_by_its_user(backend: StreamingBackend) -> None:
     assert backend.client().is_server_live()
 
 
+def test_a_users_client_outlives_its_connection(
+    backend: StreamingBackend, triton: TritonServer
+) -> None:
+    """A client that a user keeps works on after the backend has another connection."""
+    client, connector = backend.client(), connector_for(Endpoint(GRPC, triton.grpc))
+    connector.discard(connector.connect())
+    assert backend.client() is not client
+    assert client.is_server_live()
+
+
 def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> None:
     """done is called also if the channel is closed under a pending call."""
     server = start_triton(models=["slow"])

@@ -208,6 +208,7 @@ class GrpcConnection:
         client = kind(connector.endpoint.address, channel_args=connector.options)
         client._channel.close()  # it has never connected
         client._channel = grpc.intercept_channel(self._channel, *connector.users_interceptors)
+        client._connection = self  # which closes the channel when nothing refers to it
         client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)
         return client
 
