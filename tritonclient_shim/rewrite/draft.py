@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cached_property
+from string import Formatter
 from typing import Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
@@ -166,6 +167,25 @@ class Draft:
         ]
 
     # --- changes
+
+    def write(self, node: ast.AST, form: str, *parts: ast.AST | str) -> None:
+        """Replace a node by a text.
+
+        In the form, ``{0}`` stands for the first part, an expression with its changes. ``{name}``
+        stands for a function of the helpers, and ``{old}`` for the node with its changes.
+        """
+        fields = {field for _, field, *_ in Formatter().parse(form) if field}
+        names = {field for field in fields if field != "old" and not field.isdigit()}
+        self.need(*names)
+
+        def text(old: str) -> str:
+            texts = []
+            for number, part in enumerate(parts):
+                new = self.primary if f"{{{number}}}." in form else self.new
+                texts.append(part if isinstance(part, str) else new(part))
+            return form.format(*texts, old=old, **{name: self.called(name) for name in names})
+
+        self.edits.change(node, text)
 
     def replace(self, node: ast.AST, text: str) -> None:
         """Replace an expression by a text."""

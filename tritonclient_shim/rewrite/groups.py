@@ -263,7 +263,7 @@ class _Planner:
         for node in set(group.taken) & self._renamed.keys():
             yield node, self._at(node, METHODS[self._renamed[node]], self._draft, contexts)
             for site in filter(_is_held, self._draft.sites):
-                yield site.whole, Plan(lambda: None, "the same")
+                yield site.whole, Plan(what="the same")
 
     def _contexts(self, group: Group) -> Contexts:
         """Return what contexts become: clients, or objects that know their model."""
@@ -291,7 +291,7 @@ class _Planner:
                 self._unit.hidden = call
             return self._at(call, METHODS[known], draft, contexts)
         if name in _NEUTRAL:
-            return Plan(lambda: None, "stays")
+            return Plan(what="stays")
         reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
         raise Refused(reasons[0] if reasons else f"no client has a method {name}", node=call)
 

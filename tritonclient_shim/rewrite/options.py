@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Callable, Mapping
+from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
 if TYPE_CHECKING:
     from tritonclient_shim.core.model import ModelProfile
@@ -72,14 +73,25 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """A planned change. ``make`` makes the change, ``what`` describes it in the report.
+    """A planned change: the new text of a node, in a form of `Draft.write`; '' keeps the text.
 
-    ``unsafe``: when the program behaves differently; '' for never.
+    ``what``: for the report, in place of the form. ``unsafe``: when the program behaves
+    differently; '' for never. ``at``: the node that changes, if it is another one than the use.
+    ``also``: what else is done.
     """
 
-    make: Callable[[], None]
-    what: str
+    form: str = ""
+    parts: Sequence[ast.AST | str] = ()
+    what: str = ""
     unsafe: str = ""
+    at: ast.AST | None = None
+    also: Callable[[], None] | None = None
+
+    @property
+    def description(self) -> str:
+        """Return what the plan does, for the report."""
+        parts = {"0": "client", "1": "region"}
+        return self.what or re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), self.form)
 
 
 def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
@@ -93,6 +105,9 @@ def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
 
 def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
     """Change a node, and record the outcome."""
-    plan.make()
+    if plan.also is not None:
+        plan.also()
+    if plan.form:
+        draft.write(plan.at or node, plan.form, *plan.parts)
     state = State.UNSAFE if plan.unsafe else State.SAFE
-    draft.outcomes[node] = SiteOutcome(state, plan.what)
+    draft.outcomes[node] = SiteOutcome(state, plan.description)

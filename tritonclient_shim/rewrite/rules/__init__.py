@@ -39,14 +39,13 @@ METHODS: Mapping[str, Rule] = {
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
     "TS041": memory.of_region(
-        "{client}.register_system_shared_memory({region}.name, {region}.key, {region}.byte_size)"
+        "{0}.register_system_shared_memory({1}.name, {1}.key, {1}.byte_size)"
     ),
     "TS042": memory.of_region(
-        "{client}.register_cuda_shared_memory("
-        "{region}.name, {region}.key, {region}.device_id, {region}.byte_size)"
+        "{0}.register_cuda_shared_memory({1}.name, {1}.key, {1}.device_id, {1}.byte_size)"
     ),
-    "TS043": memory.of_region("({client}, {region})", "unregister_region"),
-    "TS044": memory.of_region("({client})", "unregister_region"),
+    "TS043": memory.of_region("{unregister_region}({0}, {1})"),
+    "TS044": memory.of_region("{unregister_region}({0})"),
     "TS045": memory.status,
     "TS051": infer.run,
     "TS052": infer.start("TS052"),
@@ -54,11 +53,11 @@ METHODS: Mapping[str, Rule] = {
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
     "TS056": infer.ready,
-    "TS057": methods.asked("{0}({1})", "request_stat", _UNMEASURED),
+    "TS057": methods.asked("{request_stat}({0})", _UNMEASURED),
     "TS058": methods.correlation_id,
-    "TS059": methods.asked("{1}.count", unsafe=_UNCOUNTED),
-    "TS060": methods.asked("{0}({1})[0]", "last_model"),
-    "TS061": methods.asked("{0}({1})[1]", "last_model"),
+    "TS059": methods.asked("{0}.count", _UNCOUNTED),
+    "TS060": methods.asked("{last_model}({0})[0]"),
+    "TS061": methods.asked("{last_model}({0})[1]"),
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.

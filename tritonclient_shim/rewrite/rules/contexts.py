@@ -52,25 +52,25 @@ def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
     if contexts.form is not Form.CLIENT:
         what = contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
-    return Plan(carry_out, what, _OBJECT if contexts.escapes else unsafe)
+    unsafe = _OBJECT if contexts.escapes else unsafe
+    return Plan(what=what, unsafe=unsafe, also=carry_out)
 
 
 def _by_arguments(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return the plan for an object from arguments that ``*`` or ``**`` hide."""
-    helper, function = "model_of", function_of(contexts, draft)
+    function = function_of(contexts, draft)
     if CLASS not in draft.evaluator.of(call.func) or contexts.asks:
         raise Refused("name the arguments of the context")
 
-    def change(old: str) -> str:
-        more = "" if function == "infer" else f", function={draft.called(function)}"
-        return f"{draft.called(helper)}{old[len(draft.text(call.func)) : -1]}{more})"
-
     def carry_out() -> None:
-        draft.need(helper, *([] if function == "infer" else [function]))
         draft.modules.update(PROTOCOLS)
-        draft.change(call, change)
+        if function != "infer":
+            draft.need(function)
+            draft.change(call, lambda old: f"{old[:-1]}, function={draft.called(function)})")
 
-    return Plan(carry_out, "model_of(…), an InferModel", _OBJECT if contexts.escapes else _HIDDEN)
+    unsafe = _OBJECT if contexts.escapes else _HIDDEN
+    what = "model_of(…), an InferModel"
+    return Plan("{model_of}", (), what, unsafe, at=call.func, also=carry_out)
 
 
 def _client(
@@ -157,7 +157,7 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
                 draft.replace(read, f"{draft.text(read.value)}.client")
 
-    return Plan(carry_out, "the class InferModel", _OBJECT)
+    return Plan(what="the class InferModel", unsafe=_OBJECT, also=carry_out)
 
 
 def _check_model(call: ast.Call, name: str, draft: Draft) -> None:

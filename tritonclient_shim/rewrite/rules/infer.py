@@ -7,7 +7,8 @@ Asynchronous requests become futures.
 from __future__ import annotations
 
 import ast
-from typing import Mapping
+from functools import partial
+from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
@@ -42,12 +43,13 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
     if contexts.is_object:
-        return Plan(lambda: _plain_outputs(arguments, draft), "run of an InferModel")
+        plain = partial(_plain_outputs, arguments, draft)
+        return Plan(what="run of an InferModel", also=plain)
     options = _options(arguments, draft, contexts)
     in_lines = None if regions else lines.lines_of(call, arguments, options, draft, contexts)
     if in_lines is not None:
-        known = in_lines
-        return Plan(lambda: lines.write(known, call, draft), "infer", lines.UNSAFE)
+        write = partial(lines.write, in_lines, call, draft)
+        return Plan(what="infer", unsafe=lines.UNSAFE, also=write)
     function = "infer_in_regions" if regions else infer_function(draft)
     if contexts.form is Form.PARTIAL:
         function = function_of(contexts, draft)
@@ -55,7 +57,8 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     def carry_out() -> None:
         draft.change(call, _request(function, names, arguments, call, draft, contexts))
 
-    return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
+    what = f"{function}(client, model_name, inputs, outputs)"
+    return Plan(what=what, also=carry_out)
 
 
 def _request_arguments(
@@ -177,11 +180,8 @@ def start(id: str) -> Rule:
             raise Refused("put the context into a variable")
         if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
             raise Refused("do without the numbers of requests: futures have none")
-        return Plan(
-            lambda: _submit(names, arguments, call, draft, contexts),
-            "pool.submit(infer, client, …)",
-            _FUTURES if draft.beside.linked else "",
-        )
+        submit = partial(_submit, names, arguments, call, draft, contexts)
+        return Plan("", (), "pool.submit(infer, client, …)", _unsafe(draft), also=submit)
 
     return rule
 
@@ -281,6 +281,11 @@ def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
     return change
 
 
+def _unsafe(draft: Draft) -> str:
+    """Return what is unsafe about futures."""
+    return _FUTURES if draft.beside.linked else ""
+
+
 def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_async_run_results(request)`` → ``request.result()``."""
     arguments = call_arguments(PARAMETERS["TS055"], call)
@@ -302,11 +307,7 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         if _lines_of_all(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
-    return Plan(
-        carry_out,
-        "result() of a future",
-        _FUTURES if draft.beside.linked else "",
-    )
+    return Plan(what="result() of a future", unsafe=_unsafe(draft), also=carry_out)
 
 
 def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -314,14 +315,6 @@ def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     arguments = call_arguments(("wait",), call)
     if draft.has("TS052", "TS054"):
         raise Refused("keep the futures without callback in a list, and wait for one of these")
-
-    def change(old: str) -> str:
-        waits = f", {draft.new(arguments['wait'])}" if arguments else ""
-        return f"{draft.called('ready')}({draft.called('pool')}{waits})"
-
-    def carry_out() -> None:
-        _make_pool(draft)
-        draft.need("ready")
-        draft.change(call, change)
-
-    return Plan(carry_out, "ready(pool, wait)", _FUTURES if draft.beside.linked else "")
+    form = "{ready}({0}, {1})" if arguments else "{ready}({0})"
+    parts: Sequence[ast.AST | str] = [draft.called("pool"), *arguments.values()]
+    return Plan(form, parts, "ready(pool, wait)", _unsafe(draft), also=partial(_make_pool, draft))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import Callable
 
 from tritonclient_shim.migrate.scopes import last_name
@@ -20,26 +21,13 @@ from tritonclient_shim.rewrite.rules.models import Contexts
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
 
 
-def of_region(form: str, helper: str = "") -> Rule:
-    """Return the rule for a method with a handle → a call with the client and the region.
-
-    ``helper``: the function of the helpers that is called with the arguments of ``form``.
-    """
+def of_region(form: str) -> Rule:
+    """Return the rule for a method with a handle → a call with the client and the region."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         handle = call_arguments(("shm_handle",), call).get("shm_handle")
-        unsafe = _region(handle, draft) if "{region}" in form else ""
-
-        def change(old: str) -> str:
-            region = draft.primary(handle) if handle is not None else ""
-            return draft.called(helper) + form.format(client=draft.new(owner(call)), region=region)
-
-        def carry_out() -> None:
-            if helper:
-                draft.need(helper)
-            draft.change(call, change)
-
-        return Plan(carry_out, helper + form.format(client="client", region="region"), unsafe)
+        unsafe = _region(handle, draft) if "{1}" in form else ""
+        return Plan(form, [owner(call), handle or ""], unsafe=unsafe)
 
     return rule
 
@@ -56,7 +44,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    plan = of_region("({client})", "region_status")(call, draft, contexts)
+    plan = of_region("{region_status}({0})")(call, draft, contexts)
     return replace(plan, unsafe="it has no regions of CUDA memory")
 
 
@@ -66,12 +54,7 @@ def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
     def rule(node: ast.AST, draft: Draft) -> Plan:
         group = draft.flows.group(HANDLE, node) if isinstance(node, ast.Call) else None
         unsafe = _ELSEWHERE if group and group.escapes else ""
-
-        def carry_out() -> None:
-            draft.need(helper)
-            draft.replace(getattr(node, "func", node), draft.called(helper))
-
-        return Plan(carry_out, f"{helper}(…)", unsafe)
+        return Plan(f"{{{helper}}}", (), f"{helper}(…)", unsafe, at=getattr(node, "func", node))
 
     return rule
 
@@ -86,33 +69,22 @@ def of_handle(helper: str) -> Callable[[ast.AST, Draft], Plan]:
         function = node.func if isinstance(node, ast.Call) else node
         module = getattr(function, "value", function)
         if isinstance(function, ast.Name) and not draft.evaluator.names(function):
-            return Plan(lambda: None, "a variable that has the helper")
+            return Plan(what="a variable that has the helper")
         if function is node or not isinstance(module, (ast.Name, ast.Attribute)):
             return by_helper(helper)(node, draft)
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
         unsafe = _region(first, draft)
-
-        def carry_out() -> None:
-            if first is not None:
-                draft.change(first, lambda old: f"{old}.handle")
-            if _is_of_cuda(function, draft):
-                draft.need("cuda_memory")
-                draft.replace(function, f"{draft.called('cuda_memory')}().{last_name(function)}")
-
-        return Plan(carry_out, "of the region's handle", unsafe)
+        form = f"{{cuda_memory}}().{last_name(function)}" if _is_of_cuda(function, draft) else ""
+        also = partial(draft.write, first, "{old}.handle") if first else None
+        return Plan(form, what="of the region's handle", unsafe=unsafe, at=function, also=also)
 
     return rule
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
     """Use the exception of tritonclient's module, which has v1's name."""
-
-    def carry_out() -> None:
-        if _is_of_cuda(node, draft):
-            draft.need("cuda_error")
-            draft.replace(node, f"{draft.called('cuda_error')}()")
-
-    return Plan(carry_out, "tritonclient's exception")
+    form = "{cuda_error}()" if _is_of_cuda(node, draft) else ""
+    return Plan(form, what="tritonclient's exception")
 
 
 def _is_of_cuda(node: ast.AST, draft: Draft) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from functools import partial
 from typing import Callable
 
 from tritonclient_shim.rewrite.calls import call_arguments, owner
@@ -19,30 +21,23 @@ def renamed(name: str) -> Rule:
     """Return a rule that gives a method another name, also where it is not called."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        method = getattr(call, "func", call)
-        return Plan(
-            lambda: draft.change(method, lambda old: f"{old.rpartition('.')[0]}.{name}"), name
-        )
+        method: ast.AST = getattr(call, "func", call)
+        return Plan(f"{{0}}.{name}", [getattr(method, "value", method)], name, at=method)
 
     return rule
 
 
-def asked(form: str, helper: str = "", unsafe: str = "") -> Rule:
+def asked(form: str, unsafe: str = "") -> Rule:
     """Return the rule for a method that tells of past requests: their client tells it now."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         call_arguments((), call)
         if not contexts.group.creations:
             raise Refused("name the model at each request, or read model and times there")
-        part = ".client" if contexts.is_object else ""
-
-        def carry_out() -> None:
-            draft.need(*([helper] if helper else []))
-            called = draft.called(helper)
-            draft.change(call, lambda old: form.format(called, f"{draft.new(owner(call))}{part}"))
-
-        is_last = helper == "last_model" and contexts.starts
-        return Plan(carry_out, form.format(helper, "client"), _LAST if is_last else unsafe)
+        own = form.replace("{0}", "{0}.client") if contexts.is_object else form
+        is_last = "last_model" in form and contexts.starts
+        what = Plan(form).description
+        return Plan(own, [owner(call)], what, _LAST if is_last else unsafe)
 
     return rule
 
@@ -52,27 +47,18 @@ def index(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     around = draft.around_result(call)
     if not draft.options.to or not all(getattr(x, "attr", "") == "models" for x in around):
         raise Refused("the client returns a row for each version; read the names from the rows")
-
-    models = draft.flows.parents[call]
-
-    def carry_out() -> None:
-        if draft.options.to == "http":
-            draft.imports.add("from types import SimpleNamespace")
-            if isinstance(models, ast.Attribute):
-                draft.change(models, lambda old: objects(draft.new(call)))
-            else:
-                draft.change(call, lambda old: f"SimpleNamespace(models={objects(old)})")
-
-    return Plan(carry_out, "the same", "it has a row for each version of a model")
-
-
-def objects(rows: str) -> str:
-    """Return the text of a list of objects, whose attributes are the items of dicts."""
-    return f"[SimpleNamespace(**row) for row in {rows}]"
+    plan = Plan(what="the same", unsafe="it has a row for each version of a model")
+    if draft.options.to == "grpc":
+        return plan
+    also = partial(draft.imports.add, "from types import SimpleNamespace")
+    models, rows = draft.flows.parents[call], "[SimpleNamespace(**row) for row in {}]"
+    if isinstance(models, ast.Attribute):
+        return replace(plan, form=rows.format("{0}"), parts=[call], at=models, also=also)
+    return replace(plan, form=f"SimpleNamespace(models={rows.format('{old}')})", also=also)
 
 
 def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``correlation_id()`` → the argument of the context."""
     if contexts.is_object:
-        return Plan(lambda: None, "the same")
-    return Plan(lambda: draft.replace(call, contexts.sequence() or "0"), "the sequence's id")
+        return Plan(what="the same")
+    return Plan("{0}", [contexts.sequence() or "0"], "the sequence's id")

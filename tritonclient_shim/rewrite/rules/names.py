@@ -6,6 +6,8 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from functools import partial
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
@@ -37,9 +39,9 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name in ("GRPC", "HTTP"):
-        return Plan(lambda: draft.replace(node, f'"{name.lower()}"'), f'"{name.lower()}"')
+        return Plan(f'"{name.lower()}"')
     if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
-        return Plan(lambda: draft.replace(node, "str"), "str")
+        return Plan("str")
     raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
 
 
@@ -48,14 +50,10 @@ def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
     call = node if isinstance(node, ast.Call) else None
     if call and len(call.args) != 1:
         raise Refused("expected from_str(text)")
-    known = _literal(call) if call else ""
-
-    def text(old: str) -> str:
-        lower = f"{draft.primary(call.args[0])}.lower()" if call else "str.lower"
-        return f'"{known}"' if known else lower
-
-    what = f'"{known}"' if known else "the protocol's name in lower case"
-    return Plan(lambda: draft.change(node, text), what)
+    known, what = _literal(call) if call else "", "the protocol's name in lower case"
+    if call is None or known:
+        return Plan(f'"{known}"') if known else Plan("str.lower", what=what)
+    return Plan("{0}.lower()", call.args, what)
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -111,18 +109,15 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
     pair = draft.flows.parents[node]
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
         name = '"class"' if is_class else "0"  # infer_classes takes ("class", k), too
-        return Plan(lambda: draft.replace(node, name), name, _DECIMALS if is_class else "")
-    second = pair.elts[1]
-
-    def carry_out() -> None:
-        draft.change(pair, lambda old: draft.new(second))
-
+        return Plan(name, unsafe=_DECIMALS if is_class else "")
+    plan = Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     if is_class:
-        return Plan(carry_out, "class_count", _DECIMALS)
-    is_known = bool(draft.flows.of(second))
+        return plan
+    is_known = bool(draft.flows.of(pair.elts[1]))
     if not is_known and draft.beside.linked:
         raise Refused("create the region of the output in the file that uses it")
-    return Plan(carry_out, "the region", "" if is_known else "the handle may be another's")
+    unsafe = "" if is_known else "the handle may be another's"
+    return replace(plan, what="the region", unsafe=unsafe)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
@@ -130,12 +125,7 @@ def flag(node: ast.AST, draft: Draft) -> Plan:
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name not in FLAGS:
         raise Refused("pass sequence_start and sequence_end to the request")
-
-    def carry_out() -> None:
-        draft.need(name)
-        draft.replace(node, name)
-
-    return Plan(carry_out, "a constant of the file")
+    return Plan(f"{{{name}}}", what="a constant of the file")
 
 
 # ------------------------------------------------------------------------------- v1's exception
@@ -153,26 +143,20 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
     handler = draft.flows.parents[parent] if is_in_tuple else parent
     caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
 
-    def carry_out() -> None:
-        draft.imports.add(_IMPORT)
-        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
-            draft.replace(node, f"{_NAME}, OSError" if is_in_tuple else f"({_NAME}, OSError)")
-        elif isinstance(node, ast.Attribute):
-            draft.replace(node, _NAME)
-
-    return Plan(carry_out, "tritonclient's exception")
+    form = _NAME if isinstance(node, ast.Attribute) else ""
+    if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+        form = f"{_NAME}, OSError" if is_in_tuple else f"({_NAME}, OSError)"
+    also = partial(draft.imports.add, _IMPORT)
+    return Plan(form, what="tritonclient's exception", at=node, also=also)
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if getattr(node, "attr", "") != "message":
         raise Refused("errors do not tell it any more")
-
-    def carry_out() -> None:
-        if call is not None and "http" in draft.modules:
-            _by_function(call, "message_of", draft)
-
-    return Plan(carry_out, "the same, or message_of(error)")
+    if call is None or "http" not in draft.modules:
+        return Plan(what="the same, or message_of(error)")
+    return Plan("{message_of}({0})", [owner(call)], "the same, or message_of(error)")
 
 
 def server_id(call: ast.AST, draft: Draft) -> Plan:
@@ -180,13 +164,7 @@ def server_id(call: ast.AST, draft: Draft) -> Plan:
     unsafe = "errors do not name the server; Triton is called triton"
     if draft.errors_stay or not isinstance(call, ast.Call):
         raise Refused(f"unsafe: {unsafe}; --unsafe rewrites it", by_option=True)
-    return Plan(lambda: _by_function(call, "server_id_of", draft), "server_id_of(error)", unsafe)
-
-
-def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
-    """Replace a call of an error's method by a helper, called with the error."""
-    draft.need(helper)
-    draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
+    return Plan("{server_id_of}({0})", [owner(call)], "server_id_of(error)", unsafe)
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
@@ -198,7 +176,7 @@ def numpy_name(node: ast.AST, draft: Draft) -> Plan:
     name = target.attr if isinstance(target, ast.Attribute) else ""
     if name not in _TYPES:
         raise Refused("write a list of the types that are meant")
-    return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
+    return Plan(_TYPES[name], at=target)
 
 
 def future_name(node: ast.AST, draft: Draft) -> Plan:
@@ -212,4 +190,4 @@ def future_name(node: ast.AST, draft: Draft) -> Plan:
         draft.edits.remove(node)
         draft.imports.update(f"\n{item.name} = {_METHODS[item.name]}" for item in names)
 
-    return Plan(carry_out, "a method of dict")
+    return Plan(what="a method of dict", also=carry_out)

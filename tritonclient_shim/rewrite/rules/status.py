@@ -21,34 +21,24 @@ _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but tha
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 _CODES = "RequestStatusCode"
 #: The methods of v1's enums → what Python's enums have instead.
-_METHODS = {"Name": "{}({}).name", "Value": "{}[{}]"}
+_METHODS = {"Name": "({0}).name", "Value": "[{0}]"}
 
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft, contexts.group)
     if reads:
-        return Plan(lambda: _change_reads(reads, draft), "get_model_config(model_name)")
+        change = partial(_change_reads, reads, draft)
+        return Plan(what="get_model_config(model_name)", also=change)
     lacks = draft.attributes & _LACKS
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     model = _model(call, draft, contexts.group)
-    only_asks = model and isinstance(draft.flows.parents[call], ast.Expr)  # if the model is there
-
-    def change(old: str) -> str:
-        client = draft.new(owner(call))
-        if only_asks:
-            return f"{client}.get_model_config({model})"
-        more = f", {model}" if model else ""
-        return f"{draft.called('server_status')}({client}{more})"
-
-    def carry_out() -> None:
-        draft.need("server_status")  # the header imports it if the file reads it
-        draft.change(call, change)
-
-    if only_asks:
-        return Plan(carry_out, "get_model_config(name)")
-    return Plan(carry_out, "server_status(client)", _PARTS)
+    parts = (owner(call), model)
+    if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
+        return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
+    form = "{server_status}({0}, {1})" if model else "{server_status}({0})"
+    return Plan(form, parts, "server_status(client)", _PARTS)
 
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[ast.AST]:
@@ -113,17 +103,12 @@ def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
 def state(node: ast.AST, draft: Draft) -> Plan:
     """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the helpers."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return Plan(lambda: None, "import")
+        return Plan(what="import")
     name, arguments = last_name(node), getattr(node, "args", [])
-    form, enum = f"{{}}.{name}", _CODES if name.isupper() else ""
+    form, enum = f".{name}", _CODES if name.isupper() else ""
     enum = _ENUMS.get(name.partition("_")[0], enum)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         enum, form = last_name(node.func.value), _METHODS.get(node.func.attr, "")
     if enum not in (*_ENUMS.values(), _CODES) or not form or len(arguments) > 1:
         raise Refused("do without v1's messages: no server has them")
-
-    def carry_out() -> None:
-        draft.need(enum)
-        draft.change(node, lambda old: form.format(draft.called(enum), *map(draft.new, arguments)))
-
-    return Plan(carry_out, f"{enum} of the helpers")
+    return Plan(f"{{{enum}}}{form}", arguments, f"{enum} of the helpers")
