@@ -192,8 +192,7 @@ def _keep_protocol(call: ast.Call, id: str, draft: Draft) -> None:
         return
     if draft.evaluator.of(protocol) or last_name(getattr(protocol, "func", protocol)) == helper:
         return
-    draft.need(helper)
-    draft.change(protocol, lambda old: f"{draft.called(helper)}({old})")
+    draft.write(protocol, "{protocol_number}({old})")
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:

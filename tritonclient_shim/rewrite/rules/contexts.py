@@ -164,7 +164,7 @@ def _check_model(call: ast.Call, name: str, draft: Draft) -> None:
     """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
     parent = draft.flows.parents[call]
     if isinstance(parent, ast.Expr):
-        draft.change(call, lambda old: f"{old}.get_model_config({name})")
+        draft.write(call, "{old}.get_model_config({0})", name)
     elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
         draft.edits.after[parent].append(
             f"{draft.text(parent.targets[0])}.get_model_config({name})"

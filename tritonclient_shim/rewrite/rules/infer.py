@@ -292,22 +292,21 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     request, wait = arguments.get("request_id"), arguments.get("wait")
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
-    waits, asks = wait is None or draft.constant(wait) is True, draft.has(_READY)
+    parts: list[ast.AST | str] = [request, draft.called("pool")]
+    form = "{0}.result()"
+    if draft.has(_READY):
+        form = "{fetch}({1}, {0})"
+    if wait is not None and draft.constant(wait) is False:
+        form = f"({form} if {{0}}.done() else None)"
+    elif wait is not None and draft.constant(wait) is not True:
+        parts.append(wait)
+        form = f"({form} if {{2}} or {{0}}.done() else None)"
 
-    def change(old: str) -> str:
-        future = draft.primary(request)
-        done = "" if draft.constant(wait) is False else f"{draft.new(wait)} or " if wait else ""
-        fetched = f"{draft.called('fetch')}({draft.called('pool')}, {future})"
-        result = fetched if asks else f"{future}.result()"
-        return result if waits else f"({result} if {done}{future}.done() else None)"
-
-    def carry_out() -> None:
-        draft.need("fetch")  # the header imports it if the file reads it
-        draft.change(call, change)
+    def read_arrays() -> None:
         if _lines_of_all(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
-    return Plan(what="result() of a future", unsafe=_unsafe(draft), also=carry_out)
+    return Plan(form, parts, "result() of a future", _unsafe(draft), also=read_arrays)
 
 
 def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
 from typing import Mapping, Sequence, Tuple
 
@@ -181,11 +180,7 @@ def write(lines: Lines, call: ast.Call, draft: Draft) -> None:
 def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
     """Read results with ``as_numpy``."""
     for read in reads:
-        draft.change(read, partial(_array, read, draft))
-
-
-def _array(read: ast.Subscript, draft: Draft, old: str) -> str:
-    return f"{draft.new(read.value)}.as_numpy({draft.new(index(read))})"
+        draft.write(read, "{0}.as_numpy({1})", read.value, index(read))
 
 
 def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from typing import Tuple
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.values import STATUS
@@ -17,6 +18,9 @@ from tritonclient_shim.rewrite.rules.models import Contexts, same_at
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "HasField", "DESCRIPTOR"))
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
+_CONFIG = "{model_config}({0}, {1})"
+#: A node, its new text in the form of `Draft.write`, and the parts of the text.
+_Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
 #: The start of a state → its enum in the helpers. Codes of requests have no common start.
 _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 _CODES = "RequestStatusCode"
@@ -41,7 +45,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     return Plan(form, parts, "server_status(client)", _PARTS)
 
 
-def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[ast.AST]:
+def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
     group, parents = draft.flows.group(STATUS, call), draft.flows.parents
     closes = any(isinstance(parents[x], ast.withitem) for x in contexts.creations)
@@ -49,46 +53,35 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[ast.AST
     outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
     if group is None or group.escapes or group.calls or outlives:
         return []
-    reads: list[ast.AST] = [call]
+    reads: list[_Read] = [(call, "{0}", (owner(call),))]
     for models in group.taken:
         outer = parents[models]
         configs = draft.around_result(outer) if isinstance(outer, ast.Subscript) else []
-        is_test = isinstance(outer, ast.Compare) and isinstance(outer.ops[-1], (ast.In, ast.NotIn))
-        is_read = bool(configs) and all(getattr(x, "attr", "") == "config" for x in configs)
-        if models.attr != "model_status" or not (is_test or is_read):
+        known = [x for x in configs if isinstance(x, ast.Attribute) and x.attr == "config"]
+        if models.attr != "model_status":
             return []
-        reads += [outer, *configs]
+        if isinstance(outer, ast.Compare) and isinstance(outer.ops[-1], (ast.In, ast.NotIn)):
+            opposite = "not " if isinstance(outer.ops[0], ast.NotIn) else ""
+            parts = (models.value, outer.left)
+            reads.append((outer, opposite + "{0}.is_model_ready({1})", parts))
+        elif isinstance(outer, ast.Subscript) and known and len(known) == len(configs):
+            reads.append((outer, _CONFIG, (models.value, index(outer))))
+            reads += [(config, "{0}", (config.value,)) for config in known]
+        else:
+            return []
     # errors come with the reads now: the program has to catch them where it did
     tries = {node for node in draft.flows.around(call) if isinstance(node, ast.Try)}
-    is_caught = all(tries.issubset(draft.flows.around(read)) for read in reads)
+    is_caught = all(tries.issubset(draft.flows.around(read)) for read, _, _ in reads)
     return reads if is_caught and len(reads) > 1 else []
 
 
-def _change_reads(reads: list[ast.AST], draft: Draft) -> None:
+def _change_reads(reads: list[_Read], draft: Draft) -> None:
     """Put the client in the place of the status, and ask it for each configuration."""
-    for read in reads:
-        draft.change(read, partial(_new_read, draft, read))
-
-
-def _new_read(draft: Draft, read: ast.AST, old: str) -> str:
-    """Return what becomes of a call, of an entry of its status or its ``config``, or of a test."""
-    if isinstance(read, ast.Call):
-        return draft.new(owner(read))
-    if isinstance(read, ast.Attribute):
-        return draft.new(read.value)
-    if isinstance(read, ast.Compare):
-        models, name = read.comparators[-1], read.left
-        opposite = "not " if isinstance(read.ops[0], ast.NotIn) else ""
-        form = opposite + "{}.is_model_ready({})"
-    else:
-        assert isinstance(read, ast.Subscript)
-        models, name, form = read.value, index(read), "{}.get_model_config({}).config"
-        # over gRPC, the platform of models with a backend is ''
-        if draft.modules != {"grpc"} or "platform" in draft.attributes:
-            draft.need("model_config")
-            form = f"{draft.called('model_config')}({{}}, {{}})"
-    assert isinstance(models, ast.Attribute)
-    return form.format(draft.new(models.value), draft.new(name))
+    # over gRPC, the platform of models with a backend is ''
+    has_all = draft.modules == {"grpc"} and "platform" not in draft.attributes
+    for read, form, parts in reads:
+        config = "{0}.get_model_config({1}).config" if has_all else form
+        draft.write(read, config if form == _CONFIG else form, *parts)
 
 
 def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
