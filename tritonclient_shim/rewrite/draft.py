@@ -187,10 +187,6 @@ class Draft:
 
         self.edits.change(node, text)
 
-    def replace(self, node: ast.AST, text: str) -> None:
-        """Replace an expression by a text."""
-        self.edits.change(node, lambda old: text)
-
     def change(self, node: ast.AST, change: Change) -> None:
         """Replace a node by what a function returns for its text."""
         self.edits.change(node, change)

@@ -139,7 +139,7 @@ class FileHeader:
         else:
             self._draft.edits.before[node] += _sorted(lines)
         if kept:
-            self._draft.replace(node, import_text(node, kept))
+            self._draft.write(node, "{0}", import_text(node, kept))
         else:
             self._draft.edits.remove(node)
 

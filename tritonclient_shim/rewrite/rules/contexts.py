@@ -86,7 +86,7 @@ def _client(
     known = str(url.value) if isinstance(url, ast.Constant) else ""
     scheme = next((item for item in _SCHEMES if known.startswith(item)), "")
     if scheme:
-        draft.replace(url, repr(known[len(scheme) :]))
+        draft.write(url, "{0}", repr(known[len(scheme) :]))
         after += [_SCHEMES[scheme]] if _SCHEMES[scheme] else []
     kept = {"url": ""}
     if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
@@ -141,8 +141,7 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
-        draft.need("InferModel")
-        draft.replace(node, draft.called("InferModel"))
+        draft.write(node, "{InferModel}")
 
 
 def class_itself(node: ast.AST, draft: Draft) -> Plan:
@@ -155,7 +154,7 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
             return
         for read in ast.walk(draft.source.tree):
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
-                draft.replace(read, f"{draft.text(read.value)}.client")
+                draft.write(read, "{0}.client", read.value)
 
     return Plan(what="the class InferModel", unsafe=_OBJECT, also=carry_out)
 
