@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
-    Definition,
+    Binding,
     Function,
     Scopes,
     index,
@@ -130,7 +130,7 @@ class Evaluator:
             known = any(isinstance(item, (Symbol, Instance)) for item in owners)
             return known or not self.of(node)
         bindings = self.scopes.bindings(node)
-        imported = (isinstance(binding.definition.node, ast.alias) for binding in bindings)
+        imported = (isinstance(binding.node, ast.alias) for binding in bindings)
         return not bindings or node.id in self.imports.star or any(imported)
 
     # --- names and attributes
@@ -142,8 +142,8 @@ class Evaluator:
         if owner is None:
             return self._elsewhere(node.id)
         bindings = reaching(owner.bindings[node.id], place)
-        candidates = [self._definition(binding.definition) for binding in bindings]
-        if owner.frame is not place.scope.frame and not all(candidates):
+        candidates = [self._value(binding) for binding in bindings]
+        if owner is not place.scope and not all(candidates):
             return UNKNOWN  # it may be something else by then
         values = union(candidates)
         if values == {LITERAL} and owner is self.scopes.module and node.id in self.imports.star:
@@ -161,7 +161,7 @@ class Evaluator:
         if owners:
             return union(self.member(item, node.attr) for item in owners)
         assigned = self.scopes.attributes.get(node.attr, ())
-        return union(self._definition(binding.definition) for _, binding in assigned)
+        return union(self._value(binding) for _, binding in assigned)
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""
@@ -175,12 +175,12 @@ class Evaluator:
             return self._of_class(owner, name)
         return UNKNOWN
 
-    def _definition(self, definition: Definition) -> Values:
+    def _value(self, binding: Binding) -> Values:
         """Return what a binding gives to its name."""
-        values = self.of(definition.node)
-        for step in definition.steps:
+        values = self.of(binding.node)
+        for step in binding.steps:
             values = element(values, step)
-        for _ in range(definition.wraps):
+        for _ in range(binding.wraps):
             values = items([values])
         return values
 
@@ -195,7 +195,7 @@ class Evaluator:
         values = self._passed.get(node, UNKNOWN)
         function: Any = self.scopes.places[node].scope.node
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
-        is_first = node in parameters(function)[:1] and "staticmethod" not in marks
+        is_first = node in parameters(function.args)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             is_class = "classmethod" in marks or getattr(function, "name", "") == "__new__"
             values |= {LocalClass(owner) if is_class else LocalInstance(owner)}
@@ -233,7 +233,7 @@ class Evaluator:
             owners = self.of(target.value)
             if any(getattr(item, "node", None) is owner.node for item in owners):
                 bindings.append(binding)
-        values = [self._definition(binding.definition) for binding in bindings]
+        values = [self._value(binding) for binding in bindings]
         if not all(values):
             return UNKNOWN  # it may be something else by then
         return union(self._bound(owner, item) for item in union(values))
@@ -342,7 +342,7 @@ class Evaluator:
     def _pass(self, target: ast.expr, positional: list[Values], named: dict[str, ast.expr]) -> None:
         """Note what a call gives to the parameters of functions of the file."""
         for function in self._functions(target):
-            known = parameters(function.node)[int(function.bound) :]
+            known = parameters(function.node.args)[int(function.bound) :]
             pairs = list(zip(known, positional))
             by_name = (*known, *function.node.args.kwonlyargs)
             pairs += [(item, self.of(named[item.arg])) for item in by_name if item.arg in named]

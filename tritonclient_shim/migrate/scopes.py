@@ -13,25 +13,16 @@ from typing import Any, Iterable, Tuple, Union
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
-_TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
+_TRANSPARENT = (ast.With, ast.AsyncWith)  # their body runs whenever they do
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
-#: Methods that put their last argument into a container, or the elements of that argument.
-FILLING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
-ALL_FILLED = frozenset({"extend", "update"})
-
-
-@dataclass(frozen=True)
-class Definition:
-    """The origin of a binding's value: an expression, or the node that binds the name.
-
-    ``steps``: the elements taken in turn, None for any; ``wraps``: how many containers the name
-    has around that.
-    """
-
-    node: ast.AST
-    steps: tuple[int | None, ...] = ()
-    wraps: int = 0
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+#: Fields of such a node and of its ``ast.arguments`` that belong to the new scope.
+_INSIDE = frozenset({"body", "args", "posonlyargs", "vararg", "kwonlyargs", "kwarg"})
+#: Methods that fill a container → 1 if the last argument is an element, 0 if it has the elements.
+FILLING = {
+    **dict.fromkeys(("append", "appendleft", "add", "insert", "put", "put_nowait"), 1),
+    **dict.fromkeys(("extend", "update"), 0),
+}
 
 
 @dataclass(eq=False)
@@ -41,29 +32,15 @@ class Scope:
     node: ast.AST
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    global_names: set[str] = field(default_factory=set)
+    declared: dict[str, Scope] = field(default_factory=dict)  # by ``global``: the module
     returned: list[ast.expr] = field(default_factory=list)
     yielded: list[ast.expr] = field(default_factory=list)
 
-    @property
-    def module(self) -> Scope:
-        """Return the outermost scope."""
-        return self.parent.module if self.parent else self
-
-    @property
-    def frame(self) -> Scope:
-        """Return the scope whose statements this one's run among: those of a class do."""
-        if self.parent and isinstance(self.node, ast.ClassDef):
-            return self.parent.frame
-        return self
-
     def owner(self, name: str) -> Scope | None:
         """Return the scope whose binding of the name is seen from this one."""
-        if name in self.global_names:
-            return self.module if name in self.module.bindings else None
         if name in self.bindings:
             return self
-        scope = self.parent
+        scope = self.declared.get(name, self.parent)
         while scope and (name not in scope.bindings or isinstance(scope.node, ast.ClassDef)):
             scope = scope.parent
         return scope
@@ -71,24 +48,31 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a statement is: its scope, its number in the order of the text, its blocks."""
+    """Where a statement is: its scope, a number that grows with the text, its blocks."""
 
     scope: Scope
-    order: float
+    order: int
     path: Path
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A place where a name or attribute gets a value. ``adds``: it keeps earlier values."""
+    """A place where a name or attribute gets a value.
 
-    definition: Definition
+    ``node``: the expression of the value, or the node that binds the name. ``steps``: the elements
+    taken from it in turn, None for any. ``wraps``: how many containers the name has around that.
+    ``adds``: it keeps earlier values.
+    """
+
+    node: ast.AST
     place: Place
     order: float
+    steps: tuple[int | None, ...] = ()
+    wraps: int = 0
     adds: bool = False
 
 
-class Scopes(ast.NodeVisitor):
+class Scopes:
     """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -96,171 +80,111 @@ class Scopes(ast.NodeVisitor):
         self.of_node: dict[ast.AST, Scope] = {tree: self.module}
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
-        self.calls: list[ast.Call] = []
-        self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
-        self._scope, self._order = self.module, 0.0
-        self._path: Path = ()
-        self._place = Place(self.module, 0.0, ())
-        self._later: list[tuple[Scope, str, Binding]] = []
-        self.visit(tree)
-        for scope, name, binding in self._later:  # whose owner is known only now
-            owner = scope.owner(name)
+        self.defaults: dict[ast.AST, ast.expr | None] = {}  # of parameters
+        self._filled: list[tuple[str, Binding]] = []  # names of containers
+        self._visit(tree, Place(self.module, 0, ()))
+        self.calls = [node for node in self.places if isinstance(node, ast.Call)]
+        for name, binding in self._filled:  # whose owner is known only now
+            owner = binding.place.scope.owner(name)
             if owner is not None:
                 owner.bindings[name].append(binding)
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
         """Return the class whose method the node is in."""
-        scope: Scope | None = self.places[node].scope
-        while scope is not None and not isinstance(scope.node, ast.ClassDef):
+        scope = self.places[node].scope
+        while scope.parent and not isinstance(scope.node, ast.ClassDef):
             scope = scope.parent
-        return scope.node if scope else None  # type: ignore[return-value]
+        return scope.node if isinstance(scope.node, ast.ClassDef) else None
 
-    def is_global(self, node: ast.AST) -> bool:
-        """True for a variable of the module."""
-        place = self.places.get(node)
-        return (
-            isinstance(node, ast.Name)
-            and place is not None
-            and (place.scope.owner(node.id) is self.module)
-        )
+    def owner(self, node: ast.AST) -> Scope | None:
+        """Return the scope that binds a variable; None if there is none."""
+        return self.places[node].scope.owner(node.id) if isinstance(node, ast.Name) else None
 
     def bindings(self, node: ast.AST) -> list[Binding]:
         """Return all bindings of a variable."""
-        place = self.places.get(node)
-        owner = place.scope.owner(node.id) if place and isinstance(node, ast.Name) else None
-        return list(owner.bindings[node.id]) if owner else []  # type: ignore[attr-defined]
+        owner = self.owner(node)
+        return owner.bindings[last_name(node)] if owner else []
 
-    def visit(self, node: ast.AST) -> None:
-        """Record the place of a node and what it binds, and visit its parts."""
-        outer = self._place
+    def _visit(self, node: ast.AST, place: Place, block: Path = ()) -> None:
+        """Record the place of a node in a block and what it binds, and visit its parts."""
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
-            self._order += 1
-            self._place = Place(self._scope, self._order, self._path)
-        self.places[node] = self._place
-        self._bind(node)
-        super().visit(node)
-        self._place = outer
-
-    def generic_visit(self, node: ast.AST) -> None:
-        """Visit the parts of a node, those in its blocks as such."""
+            place = Place(place.scope, len(self.places), place.path + block)
+        self.places[node] = place
+        self._bind(node, place)
+        inside = outside = place
+        if isinstance(node, _SCOPES):
+            scope = self.of_node[node] = Scope(node, place.scope)
+            if isinstance(node, ast.Lambda):
+                scope.returned.append(node.body)
+            inside = Place(scope, place.order, ())
+        elif isinstance(node, ast.arguments):  # defaults are outside of the function
+            outside = self.places[place.scope.node]
         for name, value in ast.iter_fields(node):
-            parts = value if isinstance(value, list) else [value]
-            path = self._path
-            is_block = name in _BLOCKS and isinstance(value, list)
-            if is_block and not isinstance(node, _TRANSPARENT):
-                self._path = (*path, (node, name))
-            self._each(parts)
-            self._path = path
+            block = () if isinstance(node, _TRANSPARENT) else ((node, name),)
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, ast.AST):
+                    self._visit(part, inside if name in _INSIDE else outside, block)
 
-    def visit_FunctionDef(self, node: Function) -> None:
-        arguments, own = node.args, parameters(node)
-        pairs = [
-            *zip(reversed(own), reversed(arguments.defaults)),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults),
-        ]
-        self.defaults.update((argument, value) for argument, value in pairs if value is not None)
-        self._each([*arguments.defaults, *arguments.kw_defaults])
-        self._each([*getattr(node, "decorator_list", ()), getattr(node, "returns", None)])
-        body = [node.body] if isinstance(node, ast.Lambda) else node.body
-        own = [*own, *arguments.kwonlyargs, *filter(None, [arguments.vararg, arguments.kwarg])]
-        self._inside(node, [*own, *body], ())
+    def _bind(self, node: Any, place: Place) -> None:
+        """Bind what a node binds, and record what a function returns."""
+        after = place.order + 0.5  # the statement itself does not see what it binds
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, Binding(node.value, place, after))
+        elif isinstance(node, ast.AnnAssign):
+            self._assign(node.target, Binding(node, place, after, adds=node.value is None))
+        elif isinstance(node, ast.AugAssign):
+            self._assign(node.target, Binding(node.value, place, after, adds=True))
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            self._assign(node.target, Binding(node.iter, place, after, (None,)))
+        elif isinstance(node, ast.comprehension):
+            # Its names are the function's here. They end no earlier binding of that name.
+            self._assign(node.target, Binding(node.iter, place, place.order, (None,), adds=True))
+        elif isinstance(node, ast.withitem) and node.optional_vars:
+            self._assign(node.optional_vars, Binding(node.context_expr, place, after))
+        elif isinstance(node, _NAMED) and node.name:
+            self._assign(node.name, Binding(node, place, after))
+        elif isinstance(node, ast.alias) and node.name != "*":
+            self._assign(node.asname or node.name.partition(".")[0], Binding(node, place, after))
+        elif isinstance(node, ast.arg):
+            self._assign(node.arg, Binding(node, place, place.order))
+        elif isinstance(node, ast.arguments):
+            known = [*parameters(node), *node.kwonlyargs]
+            values = [*node.defaults, *node.kw_defaults]
+            self.defaults.update(zip(reversed(known), reversed(values)))
+        elif isinstance(node, ast.Global):
+            place.scope.declared.update(dict.fromkeys(node.names, self.module))
+        elif isinstance(node, ast.Return) and node.value:
+            place.scope.returned.append(node.value)
+        elif isinstance(node, ast.Yield) and node.value:
+            place.scope.yielded.append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            wraps = FILLING.get(node.func.attr)
+            if node.args and wraps is not None:
+                self._fill(node.func.value, Binding(node.args[-1], place, after, wraps=wraps))
 
-    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._each([*node.decorator_list, *node.bases, *node.keywords])
-        self._inside(node, node.body, self._path)
-
-    def _inside(self, node: ast.AST, parts: Iterable[ast.AST], path: Path) -> None:
-        """Visit parts of a node in a scope of their own."""
-        outer = self._scope, self._place, self._path
-        self._scope, self._path = Scope(node, self._scope), path
-        self.of_node[node] = self._scope
-        self._place = Place(self._scope, self._place.order, path)
-        if isinstance(node, ast.Lambda):
-            self._scope.returned.append(node.body)
-        self._each(parts)
-        self._scope, self._place, self._path = outer
-
-    def _each(self, nodes: Iterable[object]) -> None:
-        for node in nodes:
-            if isinstance(node, ast.AST):
-                self.visit(node)
-
-    # --- bindings
-
-    def _assign(
-        self,
-        target: ast.AST | str,
-        definition: Definition,
-        adds: bool = False,
-        late: float = 0.5,
-    ) -> None:
-        """Bind a target or a name. Its statement sees the binding only if ``late`` is 0."""
-        binding = Binding(definition, self._place, self._place.order + late, adds)
+    def _assign(self, target: ast.AST | str, binding: Binding) -> None:
+        """Bind a target or a name."""
         if isinstance(target, (str, ast.Name)):
             name = target if isinstance(target, str) else target.id
-            owner = self._scope.module if name in self._scope.global_names else self._scope
-            owner.bindings.setdefault(name, []).append(binding)
+            scope = binding.place.scope
+            scope = scope.declared.get(name, scope)
+            scope.bindings.setdefault(name, []).append(binding)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
-                steps = (*definition.steps, number)
-                self._assign(part, replace(definition, steps=steps), adds, late)
+                self._assign(part, replace(binding, steps=(*binding.steps, number)))
         elif isinstance(target, ast.Attribute):
             self.attributes.setdefault(target.attr, []).append((target, binding))
         elif isinstance(target, ast.Subscript):
-            self._fill(target.value, definition)
+            self._fill(target.value, replace(binding, wraps=binding.wraps + 1))
 
-    def _fill(self, target: ast.AST, definition: Definition, wraps: int = 1) -> None:
+    def _fill(self, target: ast.AST, binding: Binding) -> None:
         """Add elements to a container, which may itself be an element of containers."""
-        while isinstance(target, ast.Subscript):
-            target, wraps = target.value, wraps + 1
-        definition = replace(definition, wraps=definition.wraps + wraps)
+        binding = replace(binding, adds=True)
         if isinstance(target, ast.Name):
-            binding = Binding(definition, self._place, self._place.order + 0.5, True)
-            self._later.append((self._scope, target.id, binding))
-        elif isinstance(target, ast.Attribute):
-            self._assign(target, definition, adds=True)
-
-    def _bind(self, node: Any) -> None:
-        """Bind what a node binds, and record what a function returns."""
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._assign(target, Definition(node.value))
-        elif isinstance(node, ast.AnnAssign):
-            self._assign(node.target, Definition(node), adds=node.value is None)
-        elif isinstance(node, ast.AugAssign):
-            self._assign(node.target, Definition(node.value), adds=True)
-        elif isinstance(node, (ast.For, ast.AsyncFor)):
-            self._assign(node.target, Definition(node.iter, (None,)))
-        elif isinstance(node, ast.comprehension):
-            # Its names are the function's here. They end no earlier binding of that name.
-            self._assign(node.target, Definition(node.iter, (None,)), adds=True, late=0)
-        elif isinstance(node, ast.withitem) and node.optional_vars:
-            self._assign(node.optional_vars, Definition(node.context_expr))
-        elif isinstance(node, _NAMED) and node.name:
-            self._assign(node.name, Definition(node))
-        elif isinstance(node, ast.alias) and node.name != "*":
-            self._assign(node.asname or node.name.partition(".")[0], Definition(node))
-        elif isinstance(node, ast.arg):
-            self._assign(node.arg, Definition(node), late=0)
-        elif isinstance(node, ast.Global):
-            self._scope.global_names.update(node.names)
-        elif isinstance(node, ast.Call):
-            self._call(node)
-        elif isinstance(node, ast.Return) and node.value:
-            self._scope.returned.append(node.value)
-        elif isinstance(node, ast.Yield) and node.value:
-            self._scope.yielded.append(node.value)
-
-    def _call(self, node: ast.Call) -> None:
-        self.calls.append(node)
-        method = node.func
-        if isinstance(method, ast.Attribute) and node.args:
-            if method.attr in FILLING:
-                self._fill(method.value, Definition(node.args[-1]))
-            elif method.attr in ALL_FILLED:
-                self._fill(method.value, Definition(node.args[-1]), wraps=0)
+            self._filled.append((target.id, binding))
+        elif isinstance(target, (ast.Attribute, ast.Subscript)):
+            self._assign(target, binding)
 
 
 # ------------------------------------------------------------ the bindings that reach a use
@@ -272,19 +196,11 @@ def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     The last binding before the use in a block around the use ends all earlier bindings. A later
     binding reaches the use in the next turn of a loop. Bindings of another function may always do.
     """
-    frame = use.scope.frame
-    here = [binding for binding in bindings if binding.place.scope.frame is frame]
-    last = max(
-        (element for element in here if not element.adds and _always_before(element, use)),
-        key=lambda binding: binding.order,
-        default=None,
-    )
-    return [x for x in bindings if x.place.scope.frame is not frame or _reaches(x, use, last)]
-
-
-def _always_before(binding: Binding, use: Place) -> bool:
-    path = binding.place.path
-    return binding.order <= use.order and use.path[: len(path)] == path
+    here = [binding for binding in bindings if binding.place.scope is use.scope]
+    before = [x for x in here if x.order <= use.order and not x.adds]
+    ends = [x for x in before if use.path[: len(x.place.path)] == x.place.path]
+    last = max(ends, key=lambda binding: binding.order, default=None)
+    return [x for x in bindings if x.place.scope is not use.scope or _reaches(x, use, last)]
 
 
 def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
@@ -299,9 +215,9 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
 # ------------------------------------------------------------------------------- syntax
 
 
-def parameters(node: Function) -> list[ast.arg]:
+def parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Return the parameters that can be given by position."""
-    return [*getattr(node.args, "posonlyargs", ()), *node.args.args]
+    return [*arguments.posonlyargs, *arguments.args]
 
 
 def spelt(node: ast.AST) -> str:

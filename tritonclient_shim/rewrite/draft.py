@@ -118,8 +118,8 @@ class Draft:
             return None
         if isinstance(node, ast.Name):
             bindings = self.evaluator.scopes.bindings(node)
-            value = bindings[0].definition.node if len(bindings) == 1 else None
-            if not isinstance(value, ast.expr) or bindings[0].definition.steps:
+            value = bindings[0].node if len(bindings) == 1 else None
+            if not isinstance(value, ast.expr) or bindings[0].steps:
                 return ...
             node = value
         try:

@@ -8,7 +8,7 @@ from typing import Iterator
 
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, is_class
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import ALL_FILLED, FILLING, last_name, spelt
+from tritonclient_shim.migrate.scopes import FILLING, last_name, spelt
 from tritonclient_shim.migrate.values import (
     HANDLE,
     REQUEST,
@@ -75,7 +75,7 @@ class Flows:
         }
         self._used = set(_used(tree))
         for node in ast.walk(tree):
-            if isinstance(node, ast.expr) and node in evaluator.scopes.places:
+            if isinstance(node, ast.expr):
                 self._see(node)
 
     @property
@@ -152,7 +152,8 @@ class Flows:
 
     def _is_taken(self, node: ast.expr) -> bool:
         """True for an attribute or a variable of the module that another file reads."""
-        shared = isinstance(node, ast.Attribute) or self._evaluator.scopes.is_global(node)
+        scopes = self._evaluator.scopes
+        shared = isinstance(node, ast.Attribute) or scopes.owner(node) is scopes.module
         return shared and last_name(node) in self._taken
 
     def _contained(self, node: ast.expr, instance: Instance) -> None:
@@ -181,8 +182,7 @@ class Flows:
 
     def _is_called(self, node: ast.AST) -> bool:
         """True if the file calls the function that a node is in."""
-        place = self._evaluator.scopes.places[node]
-        function = place.scope.frame.node
+        function = self._evaluator.scopes.places[node].scope.node
         name = getattr(function, "name", "")
         return name not in self._taken and (function in self._called or name in self._used)
 
@@ -199,7 +199,7 @@ class Flows:
             str(getattr(value, "name", "")).startswith("tensorrtserver.") for value in values
         ) and not any(is_class(str(getattr(value, "name", ""))) for value in values)
         name = last_name(call.func)
-        if name in FILLING | ALL_FILLED | {"setdefault"}:
+        if name in {*FILLING, "setdefault"}:
             return any(isinstance(getattr(value, "owner", None), Items) for value in values)
         return local or own or shared or name in _HARMLESS
 

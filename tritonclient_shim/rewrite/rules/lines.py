@@ -201,7 +201,7 @@ def _loads(target: ast.expr, call: ast.Call, draft: Draft) -> Sequence[ast.expr]
     nodes = [node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name)]
     loads = [node for node in nodes if node.id == target.id and isinstance(node.ctx, ast.Load)]
     bindings = {load: draft.evaluator.scopes.bindings(load) for load in loads}
-    values = {load: [item.definition.node for item in bindings[load]] for load in loads}
+    values = {load: [item.node for item in bindings[load]] for load in loads}
     own = [load for load in loads if call in values[load]]
     others = [value for load in own for value in values[load] if value is not call]
     # None is what a program has before the results

@@ -194,10 +194,10 @@ def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
     bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
     is_local = all(item.place.scope is at_use.scope for item in bindings)
     creation = next(part for part in draft.flows.around(node) if isinstance(part, ast.Call))
-    made = [(item.definition.node, item.definition.steps) for item in scopes.bindings(context)]
+    made = [(item.node, item.steps) for item in scopes.bindings(context)]
     if is_local and made == [(creation, ())] and _follows(at_use, at_node):
         return not any(_follows(item.place, at_node) for item in bindings)
-    values = [item for item in bindings if not _is_none(item.definition.node)]
+    values = [item for item in bindings if not _is_none(item.node)]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
 
 
@@ -214,4 +214,4 @@ def _is_none(node: ast.AST) -> bool:
 def _is_of_a_loop(binding: Binding) -> bool:
     """True if a binding gives another value in each turn of a loop."""
     in_loop = any(isinstance(block, _LOOPS) for block, _ in binding.place.path)
-    return in_loop or binding.definition.steps[:1] == (None,)
+    return in_loop or binding.steps[:1] == (None,)

@@ -80,7 +80,7 @@ def _assigned(node: ast.expr, draft: Draft) -> list[ast.AST | None]:
     """Return what is assigned to a variable, or the expression itself."""
     if not isinstance(node, ast.Name):
         return [node]
-    return [item.definition.node for item in draft.evaluator.scopes.bindings(node)] or [None]
+    return [item.node for item in draft.evaluator.scopes.bindings(node)] or [None]
 
 
 def _name_of(value: Value) -> str:
