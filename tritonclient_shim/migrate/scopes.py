@@ -1,7 +1,8 @@
 """Syntax tree → its scopes, every binding of every name, and the bindings that reach a use.
 
 The standard library's ``symtable`` reports the scope of a name, but neither its bindings nor the
-node of a table. Its tables differ between the supported Pythons.
+node of a table. Its tables differ between the supported Pythons. The library ``beniget`` overlooks
+globals that a later function binds. It raises errors for code after ``raise`` and ``case None``.
 """
 
 from __future__ import annotations
@@ -218,16 +219,6 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Return the parameters that can be given by position."""
     return [*arguments.posonlyargs, *arguments.args]
-
-
-def spelt(node: ast.AST) -> str:
-    """Return the text of an expression ``a.b.c``; '' for any other expression."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        owner = spelt(node.value)
-        return f"{owner}.{node.attr}" if owner else ""
-    return ""
 
 
 def last_name(node: ast.AST) -> str:

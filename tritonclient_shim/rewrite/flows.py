@@ -8,7 +8,7 @@ from typing import Iterator
 
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, is_class
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import FILLING, last_name, spelt
+from tritonclient_shim.migrate.scopes import FILLING, last_name
 from tritonclient_shim.migrate.values import (
     HANDLE,
     REQUEST,
@@ -171,7 +171,7 @@ class Flows:
         if isinstance(parent, ast.Call):
             shows = kind == REQUEST and last_name(parent.func) == "print"
             is_known = not shows and self._known(parent, node)
-            return "" if is_known else f"{spelt(parent.func) or 'a call'}() gets it"
+            return "" if is_known else f"{last_name(parent.func) or 'a call'}() gets it"
         if isinstance(parent, (ast.Return, ast.Yield)) and not self._is_called(parent):
             return "its function returns it"
         if isinstance(parent, ast.Subscript) and parent.slice is node:
