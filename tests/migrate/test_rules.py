@@ -65,12 +65,15 @@ def test_error_of_the_constructor_is_kept() -> None:
 
 
 def test_error_that_tells_of_the_server() -> None:
-    """If a program reads v1's ids of an error, the contexts that raise the error stay."""
+    """The ids of an error keep the contexts that raise it, unless --unsafe rewrites them."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
     migration = migrated(STAR + source, unsafe=False)
     assert {"3:TS050", "4:TS015", "5:TS017"} <= set(todo(migration))
     assert "tritonclient.utils" not in migration.after.decode()
     assert migrated(migration.after.decode(), unsafe=False).after == migration.after
+    assert "request_id_of(e)" in migrated(STAR + source).after.decode()
+    unknown = source.replace("e.request_id()", "get().server_id()")
+    assert "3:TS050" in todo(migrated(STAR + unknown))
 
 
 def test_import_with_a_fallback() -> None:
@@ -317,11 +320,9 @@ def test_model_that_requests_do_not_see() -> None:
 def test_more_than_requests_of_an_unseen_model() -> None:
     """A context that is closed or asked, too, becomes an object, also without --unsafe."""
     source = f"{_NOT_SEEN}c = make('m')\nc.run(i, o)\nprint(c.get_last_request_id())\nc.close()\n"
-    client = "RememberingClient(grpcclient.InferenceServerClient('u'))"
-    assert body(source) == (
-        f"def make(n):\n    return InferModel({client}, n, sequence_id=int(k))\n"
-        "c = make('m')\nc.run(i, o)\nprint(c.client.count)\nc.close()\n"
-    )
+    client = "grpcclient.InferenceServerClient('u')"
+    made = f"AskedModel({client}, n, sequence_id=int(k))"
+    assert body(source) == source.replace("InferContext('u', 1, n, correlation_id=k)", made)
     exactly = body(source.replace("print(c.get_last_request_id())\n", ""), unsafe=False)
     assert "InferModel(grpcclient.InferenceServerClient('u'), n, infer_exactly, seq" in exactly
 
@@ -354,6 +355,13 @@ def test_numbers_of_requests(use: str) -> None:
     source = f"{CONTEXT}n = ctx.async_run(i, o)\nctx.get_async_run_results(n, True)\n{use}\n"
     stays = "3:TS053" in todo(migrated(STAR + source))
     assert stays is ("<" not in use)
+
+
+def test_sorted_requests() -> None:
+    """Requests are sorted by their numbers, which may be first in tuples."""
+    source = f"{CONTEXT}s = [(ctx.async_run(i, o), 1)]\nfor n, x in sorted(s):\n"
+    changed = body(f"{source}    ctx.get_async_run_results(n, True)\n")
+    assert "sorted(s, key=lambda request: request[0].number)" in changed
 
 
 def test_number_of_no_request() -> None:
@@ -452,6 +460,11 @@ _USES = {
         "print(error.request_id())",
         "class C(InferContext):\n    outputs = {'x': InferContext.ResultFormat.RAW}\n",
         "outputs = {'x': InferContext.ResultFormat.RAW}",
+    ),
+    "a context that another file asks reports on its requests": (
+        "print(made.ctx.get_last_request_model_name())",
+        'ctx = InferContext("u", 1, "m")\n',
+        'ctx = AskedModel(grpcclient.InferenceServerClient("u"), "m")',
     ),
     "a context that another file reads becomes an object": (
         "made.ctx.run(i, o)",

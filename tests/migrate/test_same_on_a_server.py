@@ -172,7 +172,9 @@ code = stub.Infer(request).request_status.code
 print(code == request_status_pb2.RequestStatusCode.Value("INVALID_ARG"))
 request.model_name = "nothing"
 response = stub.Infer(request, 10)
-print(response.request_status.code != request_status_pb2.SUCCESS, len(response.raw_output))
+print(response.request_status.code == request_status_pb2.UNAVAILABLE, len(response.raw_output))
+response = stub.Status(pb.StatusRequest(model_name="nothing"))
+print(response.request_status.code, "nothing" in response.server_status.model_status)
 status = stub.Status(pb.StatusRequest()).server_status
 print(status.ready_state == server_status_pb2.SERVER_READY, "simple" in status.model_status)
 
@@ -287,6 +289,10 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     models = models_of(triton.url(to))
     safe = migrate("script.py", LITERAL.encode(), MigrateOptions(to, models=models))
     assert "InferInput" not in safe.after.decode()
+    run = 'run({"INPUT0": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})'
+    code = f'{STAR}try:\n    InferContext("u", 1, "simple_nobatch").{run}\nexcept OSError: 0'
+    tried = migrate("script.py", code.encode(), MigrateOptions(to, unsafe=True, models=models))
+    assert "set_data_from_numpy(row)\n" in tried.after.decode()  # NumPy's errors are not caught
 
 
 @pytest.mark.parametrize("to", ["grpc", "http"])

@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cached_property
 from string import Formatter
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterator
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
@@ -26,6 +26,10 @@ _THREADED = re.compile(
     r"|tornado|bottle|fastapi|django|falcon|grpc)\b",
     re.M,
 )
+#: Functions whose result handles errors in a ``with`` statement.
+_CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
+#: Uses of the ids of errors.
+ERROR_IDS = ("TS016", "TS017")
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them.
 _SHOWING = frozenset(
@@ -63,8 +67,17 @@ class Draft:
     @cached_property
     def errors_stay(self) -> bool:
         """True if the program keeps reading server or request ids of errors. Only v1 had them."""
-        asks = self.has("TS017") or self.has("TS016") and not self.options.unsafe
-        return asks or self.beside.asks_v1
+        known = {site.call for site in self.sites if site.id in ERROR_IDS}
+        calls = self.evaluator.scopes.calls
+        read = {x for x in calls if last_name(x.func) in ("server_id", "request_id") and not x.args}
+        is_rewritten = self.options.unsafe and self.options.selects(*ERROR_IDS) and read <= known
+        return bool(known | read) and not is_rewritten or self.beside.asks_errors
+
+    @property
+    def model_class(self) -> str:
+        """Return the class of objects that know their model."""
+        asks = self.beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
+        return "AskedModel" if asks else "InferModel"
 
     @cached_property
     def has_threads(self) -> bool:
@@ -129,9 +142,12 @@ class Draft:
         return literal
 
     def is_tried(self, node: ast.AST) -> bool:
-        """True if a ``try`` has handlers for a node, or for a call of its function or class."""
+        """True if a ``try`` has handlers for a node, or for a call of its function or class.
+
+        ``with self.assertRaises(…)`` counts, too.
+        """
         nodes = list(ast.walk(self.source.tree))
-        tries = [part for part in nodes if isinstance(part, ast.Try) and part.handlers]
+        tries: list[Any] = [part for part in nodes if _catches(part)]
         around = set(self.flows.around(node))
         callers = {part.name for part in around if isinstance(part, _NAMED)}
         definitions = [(part.name, _names(part)) for part in nodes if isinstance(part, _NAMED)]
@@ -214,6 +230,14 @@ def _names(*nodes: ast.AST) -> set[str]:
     """Return all names and attributes in some nodes."""
     parts = [part for node in nodes for part in ast.walk(node)]
     return {str(getattr(part, "attr", getattr(part, "id", ""))) for part in parts}
+
+
+def _catches(node: ast.AST) -> bool:
+    """True for a statement that handles the errors of its body."""
+    if isinstance(node, ast.With):
+        calls = [getattr(item.context_expr, "func", node) for item in node.items]
+        return any(last_name(call) in _CATCHING for call in calls)
+    return isinstance(node, ast.Try) and bool(node.handlers)
 
 
 def _shows(node: ast.expr, parent: ast.AST) -> bool:

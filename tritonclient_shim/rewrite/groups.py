@@ -40,7 +40,7 @@ _REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 _UNKNOWN = "create the context in the file that uses it"
 _SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
-_ERRORS = "drop what only v1 told: ids of errors, and the last request in another file"
+_ERRORS = "drop the ids of errors: only v1 had them"
 _KEPT = "stays for the contexts that stay"
 Plans = List[Tuple[ast.AST, Plan]]
 

@@ -16,7 +16,8 @@ from tritonclient_shim.migrate.sources import ENDINGS, Unreadable, content, pars
 from tritonclient_shim.rewrite.emitted import MODULE
 
 _IMPORT = re.compile(r"(?:^|\\n|\")[ \t]*(?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+[^\n\"#]*", re.M)
-_ASKED = re.compile(rb"\.(?:server_id|request_id|get_last_request_\w+|get_stat)\(")
+_ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
+_ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 
 
@@ -45,8 +46,10 @@ class Neighbours:
         self.has_classes = any(b"ResultFormat.CLASS" in _text(other, {}) for other in linked)
         #: a file that imports the file still has contexts or protocols of v1
         self.has_contexts = any(map(_LEGACY.search, self._importers.values()))
-        #: a file that imports the file asks for what only v1's errors and contexts tell
-        self.asks_v1 = any(map(_ASKED.search, self._importers.values()))
+        #: a file that imports the file asks errors for their ids
+        self.asks_errors = any(map(_ERROR_IDS.search, self._importers.values()))
+        #: a file that imports the file asks contexts for their last request
+        self.asks = any(map(_ASKED.search, self._importers.values()))
 
     @cached_property
     def taken(self) -> set[str]:

@@ -91,7 +91,8 @@ class Plan:
     def description(self) -> str:
         """Return what the plan does, for the report."""
         parts = {"0": "client", "1": "region"}
-        return self.what or re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), self.form)
+        text = self.what or self.form or "the same"
+        return re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), text)
 
 
 def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:

@@ -21,8 +21,7 @@ for value in (0, 3, 0, 12):
         failures += 1
         text = ex.message()
         print("refused" if "refused value %d" % value in text else "something else: " + text)
-        if ex.request_id() is None:
-            print("no id")
+        print(ex.request_id() > 0, ctx.get_last_request_id())
         assert ex.server_id() in (None, 'triton', 'inference:0'), ex.server_id()
 
 print("%d failures" % failures)

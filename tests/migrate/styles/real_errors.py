@@ -12,6 +12,12 @@ try:
     ctx.run({"INPUT0": [np.zeros(16, np.int32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW}, 1)
 except InferenceServerException as ex:
     print("missing input", type(ex).__name__)
+ctx = InferContext(url, protocol, "simple_nobatch")
+for rows in ([np.zeros(16, np.int32)] * 2, [np.zeros(17, np.int32)]):
+    try:
+        ctx.run({"INPUT0": rows, "INPUT1": rows}, {"OUTPUT0": InferContext.ResultFormat.RAW}, len(rows))
+    except InferenceServerException:
+        print("refused")
 try:
     ctx.get_async_run_results(99999, True)
 except InferenceServerException:

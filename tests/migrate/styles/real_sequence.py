@@ -30,3 +30,6 @@ if __name__ == '__main__':
     for n, value in enumerate(values):
         control = "start" if n == 0 else "end" if n == len(values) - 1 else ""
         print(n, send(ctx0, control, value), send(ctx1, control, -value))
+    more = ctx0.run({'INPUT': [np.array([40], dtype=np.int32)]}, {'OUTPUT': InferContext.ResultFormat.RAW}, 1,
+                    InferRequestHeader.FLAG_SEQUENCE_START, corr_id=7003)
+    print(more['OUTPUT'][0][0], send(ctx0, "end", 2), ctx0.correlation_id())

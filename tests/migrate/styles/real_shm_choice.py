@@ -49,6 +49,7 @@ if __name__ == '__main__':
     shm_status = shared_memory_ctx.get_shared_memory_status()
     for region in sorted(shm_status.shared_memory_region, key=lambda r: r.name):
         print(region.name, region.byte_size, region.WhichOneof("shared_memory_types"),
+              region.HasField("system_shared_memory"),
               region.system_shared_memory.offset)
 
     results = infer_ctx.run({'INPUT0': ip_handles[0], 'INPUT1': ip_handles[1], },

@@ -81,6 +81,7 @@ def region_status(client):
         place = SimpleNamespace(shared_memory_key=row.key, offset=row.offset)
         region = SimpleNamespace(name=row.name, byte_size=row.byte_size, system_shared_memory=place)
         region.WhichOneof = lambda kinds: "system_shared_memory"
+        region.HasField = lambda kind: kind == "system_shared_memory"
         regions.append(region)
     return SimpleNamespace(shared_memory_region=regions)
 

@@ -5,7 +5,13 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.rewrite.helpers.requests import connect, infer
+from tritonclient_shim.rewrite.helpers.requests import (
+    RememberingClient,
+    connect,
+    infer,
+    last_model,
+    request_stat,
+)
 
 
 class InferModel:
@@ -17,8 +23,9 @@ class InferModel:
 
     def run(self, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0, timeout_us=None):
         """Infer with an array for each entry of the batch."""
+        if corr_id:  # it is that of later requests, too
+            self.options["sequence_id"] = int(corr_id)
         options = {**self.options, "priority": priority, "timeout": timeout_us}
-        options["sequence_id"] = int(corr_id or self.correlation_id())
         options.update(sequence_start=bool(flags & 1), sequence_end=bool(flags & 2))
         return self.function(self.client, self.name, inputs, outputs, **options)
 
@@ -37,6 +44,29 @@ class InferModel:
 
     def __exit__(self, *raised):
         self.close()
+
+
+class AskedModel(InferModel):
+    """An InferModel that reports on its requests."""
+
+    def __init__(self, client, name, function=infer, **options):
+        super().__init__(RememberingClient(client), name, function, **options)
+
+    def get_last_request_model_name(self):
+        """Return the name of the model that answered last, None for none."""
+        return last_model(self.client)[0]
+
+    def get_last_request_model_version(self):
+        """Return the version of the model that answered last, None for none."""
+        return last_model(self.client)[1]
+
+    def get_last_request_id(self):
+        """Return the number of the last request, 0 before it, None if it failed."""
+        return self.client.last_id
+
+    def get_stat(self):
+        """Return the number of requests that were answered, and the time that they took."""
+        return request_stat(self.client)
 
 
 def model_of(

@@ -11,7 +11,7 @@ def infer(client, model_name, inputs, outputs, **options):
         client.configs[model_name] = client.get_model_config(model_name).config
     batches, tensors = client.configs[model_name].max_batch_size > 0, []
     for name, rows in inputs.items():
-        array = np.stack(rows) if batches else np.asarray(rows[0])
+        array = np.stack(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
         if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
             array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
         tensors.append(grpcclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))

@@ -40,10 +40,10 @@ def connect(protocol, url, headers=None, **options):
 
 
 class RememberingClient:
-    """A client that remembers the last reply, and how long its requests took."""
+    """A client that remembers the last reply and its number, and how long its requests took."""
 
     def __init__(self, client):
-        self.client, self.last, self.count, self.duration = client, None, 0, 0
+        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
 
     def __getattr__(self, name):
         return getattr(self.client, name)
@@ -56,10 +56,12 @@ class RememberingClient:
 
     def infer(self, *arguments, **options):
         """Infer, and remember the reply."""
-        self.last, started = None, time.perf_counter_ns()
+        self.last = self.last_id = None
+        started = time.perf_counter_ns()
         result = self.client.infer(*arguments, **options)
-        self.count, self.duration = self.count + 1, self.duration + time.perf_counter_ns() - started
-        self.last = result.get_response()
+        self.duration += time.perf_counter_ns() - started
+        self.count += 1
+        self.last, self.last_id = result.get_response(), self.count
         return result
 
 
@@ -97,12 +99,17 @@ def server_id_of(error):
     return "" if status in (None, "StatusCode.UNAVAILABLE") else "triton"
 
 
+def request_id_of(error):
+    """Return 1 for an error of a server, and 0 if none has answered. No server numbers requests."""
+    return int(server_id_of(error) != "")
+
+
 def infer(client, model_name, inputs, outputs, **options):
     """Infer; inputs and results have an array for each entry of the batch."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     batches, tensors = model_config(client, model_name).max_batch_size > 0, []
     for name, rows in inputs.items():
-        array = np.stack(rows) if batches else np.asarray(rows[0])
+        array = np.stack(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
         if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
             array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))

@@ -30,6 +30,7 @@ class Record(types.SimpleNamespace):
             raise AttributeError(name)
         lists = ("input", "output", "dims", "raw_input", "raw_output", "batch_classes")
         makers = {"meta_data": Record, "cls": Record, "msg": str, "model_name": str}
+        makers.update(server_status=Record, model_status=dict)
         makers.update(dict.fromkeys(lists, Records))
         setattr(self, name, makers.get(name, int)())
         return vars(self)[name]
@@ -65,7 +66,7 @@ class InferStub:
             config = model_config(self, request.model_name)
             reply = self.stub.ModelInfer(infer_request(config, request), timeout)
         except grpc.RpcError as error:
-            return failed(error, request)
+            return failed(error, request, unknown="UNAVAILABLE")
         return infer_response(request, reply, config.max_batch_size > 0)
 
     def infer_future(self, request, timeout=None):
@@ -85,7 +86,7 @@ class InferStub:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
             models = {name: Record(config=model_config(self, name)) for name in names}
         except grpc.RpcError as error:
-            return failed(error, request)
+            return failed(error, request, unknown="INVALID_ARG")
         status = Record(id=server.name, version=server.version, model_status=models)
         status.ready_state = 2  # SERVER_READY
         return succeeded(server_status=status)
@@ -102,11 +103,16 @@ def succeeded(**fields):
     return Record(request_status=Record(code=1, server_id="triton"), **fields)
 
 
-def failed(error, request):
-    """Return a message with the error of a server. Raise one of the connection."""
-    if error.code().name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
+def failed(error, request, unknown):
+    """Return a message with the error of a server. Raise one of the connection.
+
+    ``unknown``: the code for a model that the server does not know.
+    """
+    name = error.code().name
+    if name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
         raise error
-    code = getattr(RequestStatusCode, error.code().name, RequestStatusCode.INTERNAL)
+    name = unknown if name == "NOT_FOUND" else name
+    code = getattr(RequestStatusCode, name, RequestStatusCode.INTERNAL)
     message = re.sub(r"^\[request id: \S+\] ", "", error.details())
     status = Record(code=code, msg=message, server_id="triton")
     return Record(request_status=status, meta_data=Record(id=request.meta_data.id))

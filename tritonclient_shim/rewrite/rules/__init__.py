@@ -28,6 +28,8 @@ CREATIONS = {
     f"{API}.InferContext": "TS050",
 }
 _UNMEASURED = "the times of sending and receiving are 0: no client measures them"
+_UNNAMED = "errors do not name the server; Triton is called triton"
+_UNNUMBERED = "a server does not number requests: it is 1 for each of its errors"
 _UNCOUNTED = "a server does not number requests: the client counts its own"
 #: Methods that only get another name; they may be handed on.
 RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
@@ -55,7 +57,7 @@ METHODS: Mapping[str, Rule] = {
     "TS056": infer.ready,
     "TS057": methods.asked("{request_stat}({0})", _UNMEASURED),
     "TS058": methods.correlation_id,
-    "TS059": methods.asked("{0}.count", _UNCOUNTED),
+    "TS059": methods.asked("{0}.last_id", _UNCOUNTED),
     "TS060": methods.asked("{last_model}({0})[0]"),
     "TS061": methods.asked("{last_model}({0})[1]"),
 }
@@ -63,7 +65,7 @@ _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
-    **dict.fromkeys(("TS017", "TS046"), "drop it: a server numbers no requests any more"),
+    "TS046": "drop it: a server numbers no requests any more",
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -85,7 +87,8 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
-    "TS016": names.server_id,
+    "TS016": names.error_id("server_id_of", _UNNAMED),
+    "TS017": names.error_id("request_id_of", _UNNUMBERED),
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

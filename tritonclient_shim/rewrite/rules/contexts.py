@@ -93,7 +93,7 @@ def _client(
         kept["verbose"] = "verbose"
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = contexts.shared and protocol != "grpc"
-    asks = contexts.asks
+    asks = contexts.asks and not contexts.is_object
     function = ("ThreadClient" if connects else "") if protocol else "connect"
     helpers = {function: bool(function), "RememberingClient": asks}
     helpers["with_headers"] = sends_headers and not function
@@ -141,7 +141,7 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
-        draft.write(node, "{InferModel}")
+        draft.write(node, f"{{{draft.model_class}}}")
 
 
 def class_itself(node: ast.AST, draft: Draft) -> Plan:

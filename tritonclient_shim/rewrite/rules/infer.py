@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
-from tritonclient_shim.migrate.values import REQUEST, Instance, Items, element
+from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Values, element, union
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -27,7 +27,6 @@ _STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
 _READY = "TS056"
-_NUMBERS = frozenset({REQUEST})
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 #: Parameters of ``InferContext.run`` that ``infer`` has too, and their names there.
 _KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
@@ -246,28 +245,35 @@ def _make_pool(draft: Draft) -> None:
         draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
         return
     draft.need(helper)
-    for call in sorting:
-        draft.change(call, lambda old: f"{old[:-1]}, key=lambda request: request.number)")
+    for call, part in sorting.items():
+        form = f"{{0}}({{1}}, key=lambda request: request{part}.number)"
+        draft.write(call, form, call.func, call.args[0])
 
 
-def _sorting(draft: Draft) -> list[ast.Call]:
-    """Return the calls that sort futures, or a dict that has them as keys."""
+def _sorting(draft: Draft) -> dict[ast.Call, str]:
+    """Return the calls that sort futures → the part of an element that is a future.
+
+    They sort a list of futures or of tuples that start with one, or a dict that has them as keys.
+    """
     subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
-    keyed = {draft.text(node.value) for node in subscripts if _is_future(index(node), draft)}
-    calls = []
+    keys = {node.value: draft.evaluator.of(index(node)) for node in subscripts}
+    keyed = {draft.text(node) for node, key in keys.items() if _has_future(key, draft)}
+    calls = {}
     for call in draft.evaluator.scopes.calls:
         if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
             elements = element(draft.evaluator.of(call.args[0]))
-            made = [x for x in elements if isinstance(x, Instance) and x.of == REQUEST]
-            is_future = any(x.creation and not draft.stays(x.creation) for x in made)
-            calls += [call] if is_future or draft.text(call.args[0]) in keyed else []
+            firsts = union(item.at(0) for item in elements if isinstance(item, Items))
+            if _has_future(elements, draft) or draft.text(call.args[0]) in keyed:
+                calls[call] = ""
+            elif _has_future(firsts, draft):
+                calls[call] = "[0]"
     return calls
 
 
-def _is_future(node: ast.expr, draft: Draft) -> bool:
-    """True if an expression is a request whose context does not stay."""
-    groups = draft.flows.of(node, _NUMBERS)
-    return any(not draft.stays(call) for group in groups for call in group.creations)
+def _has_future(values: Values, draft: Draft) -> bool:
+    """True if a value is a request whose context does not stay."""
+    made = [item for item in values if isinstance(item, Instance) and item.of == REQUEST]
+    return any(item.creation and not draft.stays(item.creation) for item in made)
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:

@@ -78,8 +78,9 @@ class Lines:
         dims = list(map(str, known.dims)) if min(known.dims, default=1) >= 0 else [f"*{row}.shape"]
         shape = ", ".join([count, *dims] if self.model.batching else dims)
         text = ".astype(object)" if known.datatype == "BYTES" else ""
-        array = f"{row}{text}.reshape({shape})"
-        if self.model.batching and (count != "1" or draft.is_tried(self.call)):
+        is_tried = draft.is_tried(self.call)  # tritonclient's errors are caught then, NumPy's not
+        array = f"{row}{text}" if is_tried else f"{row}{text}.reshape({shape})"
+        if self.model.batching and (count != "1" or is_tried):
             draft.imports.add("import numpy as np")
             array = f"np.stack({draft.new(rows)}){text}"
         return f'[{shape}], "{known.datatype}"', array
@@ -229,6 +230,8 @@ def _is_input(name: ast.expr, rows: ast.expr, model: ModelProfile, draft: Draft)
     """True if shape and datatype of an input are known."""
     known, first = model.inputs.get(str(draft.constant(name))), _first(rows)
     if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
+        return False
+    if not model.batching and not isinstance(rows, _VARIABLE) and len(_elements(rows)) != 1:
         return False
     return min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE)
 

@@ -28,16 +28,13 @@ def renamed(name: str) -> Rule:
 
 
 def asked(form: str, unsafe: str = "") -> Rule:
-    """Return the rule for a method that tells of past requests: their client tells it now."""
+    """Return the rule for a method that reports on past requests. Their client does so now."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         call_arguments((), call)
-        if not contexts.group.creations:
-            raise Refused("name the model at each request, or read model and times there")
-        own = form.replace("{0}", "{0}.client") if contexts.is_object else form
         is_last = "last_model" in form and contexts.starts
-        what = Plan(form).description
-        return Plan(own, [owner(call)], what, _LAST if is_last else unsafe)
+        why = _LAST if is_last else unsafe
+        return Plan("" if contexts.is_object else form, [owner(call)], unsafe=why)
 
     return rule
 

@@ -30,8 +30,9 @@ _ASKING = frozenset(
     + ("get_last_request_model_name", "get_last_request_model_version")
 )
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
+_SENDING = frozenset({"run", *_STARTING})
 _FETCHING = frozenset(("get_async_run_results", "get_ready_async_request"))
-_RUNNING = frozenset(("run", *_FETCHING, *_STARTING))
+_RUNNING = _SENDING | _FETCHING
 _WITHOUT_MODEL = frozenset(("__enter__", *_FETCHING, *CLOSING, *_ASKING))
 
 
@@ -139,6 +140,10 @@ def form_of(group: Group, draft: Draft) -> Form:
         return Form.OBJECT
     if any(node.attr not in CLOSING for node in group.taken) or any(map(has_hidden, group.calls)):
         return Form.OBJECT
+    requests = [call for call in group.calls if _name_of(call) in _SENDING]
+    with_id = {site.call for site in draft.sites if site.id == "TS111"}
+    if with_id.intersection(requests) and not with_id.issuperset(requests):
+        return Form.OBJECT  # the later requests belong to the sequence, too
     if model.is_visible:
         return Form.CLIENT
     return Form.PARTIAL if model.only_runs else Form.OBJECT

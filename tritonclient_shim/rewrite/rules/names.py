@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from functools import partial
+from typing import Callable
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
@@ -159,12 +160,15 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     return Plan("{message_of}({0})", [owner(call)], "the same, or message_of(error)")
 
 
-def server_id(call: ast.AST, draft: Draft) -> Plan:
-    """``error.server_id()`` → a helper, which tells if a server has answered."""
-    unsafe = "errors do not name the server; Triton is called triton"
-    if draft.errors_stay or not isinstance(call, ast.Call):
-        raise Refused(f"unsafe: {unsafe}; --unsafe rewrites it", by_option=True)
-    return Plan("{server_id_of}({0})", [owner(call)], "server_id_of(error)", unsafe)
+def error_id(helper: str, unsafe: str) -> Callable[[ast.AST, Draft], Plan]:
+    """Return the rule for ``error.server_id()`` or ``error.request_id()`` → a helper."""
+
+    def rule(call: ast.AST, draft: Draft) -> Plan:
+        if draft.errors_stay or not isinstance(call, ast.Call):
+            raise Refused(f"unsafe: {unsafe}; --unsafe rewrites it", by_option=True)
+        return Plan(f"{{{helper}}}({{0}})", [owner(call)], f"{helper}(error)", unsafe)
+
+    return rule
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
