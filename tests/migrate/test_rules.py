@@ -100,7 +100,7 @@ def test_imports_in_a_block() -> None:
     assert text.count("from tritonclient.utils import InferenceServerException") == 1
 
 
-@pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('id')"])
+@pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('config')"])
 def test_status_of_which_more_is_read(read: str) -> None:
     """A status stays if the program reads a part that no server returns."""
     source = f'{STAR}s = ServerStatusContext("u", 1).get_server_status()\nprint(s.{read})\n'

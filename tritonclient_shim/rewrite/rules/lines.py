@@ -75,10 +75,11 @@ class Lines:
         else:
             repeats = rows.right if isinstance(rows, ast.BinOp) else None
             count = draft.new(repeats) if repeats else str(len(_elements(rows)))
-        dims = list(map(str, known.dims)) if min(known.dims, default=1) >= 0 else [f"*{row}.shape"]
+        is_tried = draft.is_tried(self.call)  # errors of the server are caught then, NumPy's not
+        is_open = min(known.dims, default=1) < 0 or is_tried and isinstance(first, _VARIABLE)
+        dims = [f"*{row}.shape"] if is_open else list(map(str, known.dims))
         shape = ", ".join([count, *dims] if self.model.batching else dims)
         text = ".astype(object)" if known.datatype == "BYTES" else ""
-        is_tried = draft.is_tried(self.call)  # tritonclient's errors are caught then, NumPy's not
         array = f"{row}{text}" if is_tried else f"{row}{text}.reshape({shape})"
         if self.model.batching and (count != "1" or is_tried):
             draft.imports.add("import numpy as np")
