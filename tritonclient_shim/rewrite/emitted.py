@@ -66,16 +66,13 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
 
     ``over_grpc``: every client speaks gRPC.
     """
-    ordered = sorted(_parts(), key=lambda part: (part.source == _OVER_GRPC) is over_grpc)
-    owner = {name: part for part in ordered for name in part.binds}
-    chosen: set[_Part] = set()
-    pending = [owner[name] for name in wanted if name in owner]
-    while pending:
-        part = pending.pop()
-        if part not in chosen:
-            chosen.add(part)
-            pending += [owner[name] for name in part.reads if name in owner]
-    kept = [part for part in _parts() if part in chosen]
+    special = {name for part in _parts() if part.source == _OVER_GRPC for name in part.binds}
+    known = [x for x in _parts() if (x.source == _OVER_GRPC) is over_grpc or not x.binds & special]
+    names, size = set(wanted), -1
+    while size < len(names):
+        size = len(names)
+        kept = [part for part in known if part.binds & names]
+        names.update(*(part.reads for part in kept))
     imports = _import_lines(part.text for part in kept if not part.source)
     body = "\n\n\n".join(part.text for part in kept if part.source)
     head = f'"""{_MARK}: functions of the files beside it."""\n'

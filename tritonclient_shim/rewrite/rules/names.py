@@ -1,4 +1,4 @@
-"""TS010, TS011, TS015, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
+"""TS010, TS011, TS015 to TS017, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
 
 These are v1's constants and exception, and names that NumPy and Python removed.
 """
