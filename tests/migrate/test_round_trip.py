@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.migrate import rates
+from tests.migrate.migrating import TODO
 from tests.migrate.round_trips import CASES, NAMES, SAFE_CASES, WAYS, Case, RoundTrips
 from tests.migrate.table import PROGRAMS, STYLES_FOLDER
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.rewrite.files import scan
+
+#: ``run`` and ``async_run`` in its forms.
+REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -73,12 +77,12 @@ def test_second_migration_changes_nothing(
 def test_most_uses_are_rewritten(round_trips: RoundTrips, protocol: str, share: float) -> None:
     """Most uses, and at least 90 % of the requests, are rewritten in real styles."""
     real = {program.source for program in PROGRAMS if STYLES_FOLDER in program.files[0].parents}
-    sites = round_trips.migration(protocol, True).sites
-    counts = rates.counted(site for site in sites if site.source in real)
-    requests = {id: counts[id] for id in rates.REQUESTS if id in counts}
-    print(rates.table(counts))  # pytest -rP shows it
-    assert rates.share(counts) >= share, rates.table(counts)
-    assert rates.share(requests) >= 0.9, rates.table(counts)
+    uses = [x for x in round_trips.migration(protocol, True).sites if x.source in real]
+    requests = [site for site in uses if site.id in REQUESTS]
+    left = Counter(site.id for site in uses if site.outcome == TODO)
+    print(left.most_common())  # pytest -rP shows it
+    assert sum(left.values()) <= (1 - share) * len(uses)
+    assert sum(left[id] for id in REQUESTS) <= 0.1 * len(requests)
 
 
 def _sources(folder: Path) -> list[Path]:
