@@ -492,12 +492,12 @@ def test_what_another_file_does(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stays", [True, False])
 def test_configurations_of_a_status_that_stays(stays: bool) -> None:
-    """A file that makes configurations keeps v1's if a status stays, whose are v1's."""
+    """A file that names configurations keeps v1's if a status stays, whose are v1's."""
     read = "print(c.get_server_status().model_status['m'].infer_stats)\n" if stays else ""
     source = (
         "from tensorrtserver.api import ServerStatusContext\n"
         "from tensorrtserver.api import model_config_pb2 as configs\n"
-        f"c = ServerStatusContext('u', 1)\n{read}print(configs.ModelConfig())\n"
+        f"c = ServerStatusContext('u', 1)\n{read}print(configs.ModelInput)\n"
     )
     text = migrated(source).after.decode()
     assert ("from tensorrtserver.api import model_config_pb2 as configs" in text) is stays

@@ -28,6 +28,8 @@ _THREADED = re.compile(
 )
 #: Functions whose result handles errors in a ``with`` statement.
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
+#: The module of v1's configurations. A status of v1 has these.
+CONFIGS = f"{API}.model_config_pb2"
 #: Uses of the ids of errors.
 ERROR_IDS = ("TS016", "TS017")
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -59,7 +61,7 @@ class Draft:
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
-        self.kept: set[str] = set()  # modules of v1 whose uses stay
+        self.kept: set[str] = set()  # modules of v1 that stay
         defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - defined
@@ -99,11 +101,6 @@ class Draft:
         """Record that a site is left to the author, unless it has an outcome already."""
         self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
 
-    def keep_configs(self) -> None:
-        """Keep v1's configurations, for a status of v1, if the file makes some, too."""
-        if any("ModelConfig" in line for line in self.source.lines):
-            self.kept.add(f"{API}.model_config_pb2")
-
     def refuse(self, node: ast.AST, refused: Refused) -> None:
         """Record why a site is left, with a comment unless an option rewrites it."""
         self.todo(refused.node or node, str(refused), not refused.by_option)
@@ -140,6 +137,11 @@ class Draft:
         except (ValueError, TypeError, SyntaxError):
             return ...
         return literal
+
+    def asks_for(self, *fields: str) -> bool:
+        """True if the file calls ``HasField`` for one of these fields, or for one it computes."""
+        calls = (x for x in self.evaluator.scopes.calls if last_name(x.func) == "HasField")
+        return any(self.constant(x.args[0]) in (*fields, ...) for x in calls if x.args)
 
     def is_tried(self, node: ast.AST) -> bool:
         """True if a ``try`` has handlers for a node, or for a call of its function or class.

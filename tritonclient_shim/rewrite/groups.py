@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.options import NOT_SELECTED, Plan, Refused, carry_out, checked
 from tritonclient_shim.rewrite.rules import (
@@ -34,6 +34,7 @@ from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_o
 from tritonclient_shim.rewrite.rules.names import is_protocol
 
 INFER = f"{API}.InferContext"
+STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
 _REQUESTS = ("TS051", "TS052", "TS053", "TS054")
@@ -173,7 +174,8 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
-    draft.keep_configs()
+    if STATUS in unit.kinds:
+        draft.kept.add(CONFIGS)
     inside = {id(node) for call in unit.calls for node in ast.walk(call)}
     for group in unit.groups:
         for call in group.creations:

@@ -17,8 +17,6 @@ from tritonclient_shim.rewrite.rules.models import Contexts, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
-#: Fields that programs ask a status for. ``HasField`` of configurations is protobuf's.
-_FIELDS = ("config", "ready_state_reason")
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
 _CONFIG = "{model_config}({0}, {1})"
 #: A node, its new text in the form of `Draft.write`, and the parts of the text.
@@ -37,8 +35,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         change = partial(_change_reads, reads, draft)
         return Plan(what="get_model_config(model_name)", also=change)
     lacks = draft.attributes & _LACKS
-    asked = (x for x in draft.evaluator.scopes.calls if last_name(x.func) == "HasField" and x.args)
-    lacks.update("HasField" for x in asked if draft.constant(x.args[0]) in (*_FIELDS, ...))
+    lacks |= {"HasField"} if draft.asks_for("config", "ready_state_reason") else set()
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     model = _model(call, draft, contexts.group)

@@ -10,7 +10,7 @@ import ast
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.options import NOT_SELECTED, SiteOutcome, State
 from tritonclient_shim.rewrite.rules.names import FLAGS
 
@@ -29,7 +29,7 @@ _NAMES = {
 }
 #: Methods of messages that plain objects lack, and parts of a status that the stub does not fetch.
 _LACKS = frozenset(
-    ("SerializeToString", "ParseFromString", "FromString", "MergeFrom", "HasField")
+    ("SerializeToString", "ParseFromString", "FromString", "MergeFrom")
     + ("ListFields", "ClearField", "WhichOneof", "infer_stats", "uptime_ns", "version_status")
 )
 BY_HAND = "use a client, or KServe's messages and stub, in place of v1's"
@@ -47,10 +47,11 @@ def rewrite(draft: Draft) -> None:
     refusal = "" if draft.options.unsafe else _UNSAFE
     if not draft.options.selects(*(site.id for site in sites if site.id in CALLS)):
         refusal = NOT_SELECTED
-    if _LACKS & draft.attributes or not all(names.values()):
+    asks = draft.asks_for("server_status", "request_status", "meta_data", "cls", "raw", "config")
+    if asks or _LACKS & draft.attributes or not all(names.values()):
         refusal = BY_HAND
     if refusal:
-        draft.keep_configs()
+        draft.kept.add(CONFIGS)
         for site in sites:
             draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
         return
