@@ -90,7 +90,7 @@ def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("deep.py", STAR + "x" + ".y" * 900),
+        ("deep.py", STAR + "x" + ".y" * 2_000),
         ("deep.py", STAR + "x = " + "-" * 50_000 + "1"),
         ("deep.ipynb", "[" * 50_000 + '"tensorrtserver"'),
     ],

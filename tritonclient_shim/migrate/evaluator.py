@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import replace
+from collections import defaultdict
 from itertools import takewhile
-from typing import Any, Callable, Dict, Iterator, List, Tuple, Union
+from typing import Any, Mapping
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
@@ -49,7 +49,6 @@ PROPERTIES = frozenset({"property", "cached_property"})
 _ENTERED = frozenset({"contextmanager", "asynccontextmanager"})
 _ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
 _EXCEPTION = Symbol(f"{API}.InferenceServerException")
-_PROTOCOL = f"{API}.ProtocolType"
 _PARTIAL = Symbol("functools.partial")
 _ROUNDS = 8
 _DEPTH = 150  # of expressions that are looked up for one another
@@ -64,13 +63,13 @@ _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__get
 #: Functions that return their argument, as far as contexts go.
 _HANDING_BACK = frozenset({"closing", "enter_context"})
 _ASYNC_RUNS = ("async_run", "async_run_with_cb")
-#: Methods of contexts → what is known of their results.
+#: Functions and methods of v1 → the class of their results.
 _RESULTS = {
-    "get_server_status": Instance(STATUS),
-    **dict.fromkeys((*_ASYNC_RUNS, "get_ready_async_request"), Instance(REQUEST)),
+    "create_shared_memory_region": HANDLE,
+    "from_str": f"{API}.ProtocolType",
+    "get_server_status": STATUS,
+    **dict.fromkeys((*_ASYNC_RUNS, "get_ready_async_request"), REQUEST),
 }
-_Local = Union[LocalClass, LocalInstance]
-_Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
 
 
 def is_class(symbol: str) -> bool:
@@ -93,28 +92,26 @@ class Evaluator:
     def __init__(self, source: ParsedSource) -> None:
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
-        self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
+        #: parameter → what it is called with
+        self._passed: defaultdict[ast.AST, Values] = defaultdict(frozenset)
         self._known: dict[ast.AST | None, Values] = {}
         self._before: dict[ast.AST | None, Values] = {}  # of the round before, for circles
         self._active: set[object] = set()  # expressions and attributes that are looked up
         for _ in range(_ROUNDS if imports.uses_v1 else 0):
             self._before, self._known = self._known, {}
-            passed = dict(self._passed)
             for call in self.scopes.calls:
-                for target, positional, named in self._targets(call):
-                    self._pass(target, positional, named)
-            if self._known == self._before and passed == self._passed:
+                self._follow(call)
+            if self._known == self._before:
                 break
 
     def of(self, node: ast.AST | None) -> Values:
         """Return the possible values of an expression; nothing if they are unknown."""
         if node in self._known:
             return self._known[node]
-        rule = _RULES.get(type(node))
-        if rule is None or node in self._active or len(self._active) > _DEPTH:
+        if node in self._active or len(self._active) > _DEPTH:
             return self._before.get(node, UNKNOWN)
         self._active.add(node)
-        values = rule(node, self)
+        values = self._evaluated(node)
         self._active.discard(node)
         self._known[node] = values
         return values
@@ -133,29 +130,62 @@ class Evaluator:
         imported = (isinstance(binding.node, ast.alias) for binding in bindings)
         return not bindings or node.id in self.imports.star or any(imported)
 
-    # --- names and attributes
+    def _evaluated(self, node: ast.AST | None) -> Values:
+        """Return the possible values of an expression, or of a node that binds a name."""
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        if isinstance(node, ast.Constant):
+            return frozenset({LITERAL})
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            return items(map(self.of, node.elts), range(len(node.elts)))
+        if isinstance(node, ast.Dict):
+            keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
+            return items(map(self.of, node.values), keys)
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            return items([self.of(node.elt)])
+        if isinstance(node, ast.DictComp):
+            return items([self.of(node.value)])
+        if isinstance(node, ast.BoolOp):
+            return union(map(self.of, node.values))
+        if isinstance(node, ast.IfExp):
+            return self.of(node.body) | self.of(node.orelse)
+        if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return frozenset({LocalFunction(node)})
+        if isinstance(node, ast.ClassDef):
+            return frozenset({LocalClass(node)})
+        if isinstance(node, ast.AnnAssign):
+            return self._annotated(node.annotation, node.value)
+        if isinstance(node, ast.arg):
+            return self._parameter(node)
+        if isinstance(node, ast.alias):
+            return self._imported(node)
+        return self._raised(node) if isinstance(node, ast.ExceptHandler) else UNKNOWN
 
-    def name(self, node: ast.Name) -> Values:
+    # --- names, attributes and elements
+
+    def _name(self, node: ast.Name) -> Values:
         """Return what a variable can be."""
-        place = self.scopes.places[node]
+        place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
-        if owner is None:
-            return self._elsewhere(node.id)
-        bindings = reaching(owner.bindings[node.id], place)
-        candidates = [self._value(binding) for binding in bindings]
-        if owner is not place.scope and not all(candidates):
-            return UNKNOWN  # it may be something else by then
-        values = union(candidates)
-        if values == {LITERAL} and owner is self.scopes.module and node.id in self.imports.star:
-            return self._elsewhere(node.id)  # bound where the import fails
-        return values
+        if owner:
+            bindings = reaching(owner.bindings[node.id], place)
+            candidates = [self._value(binding) for binding in bindings]
+            if owner is not place.scope and not all(candidates):
+                return UNKNOWN  # it may be something else by then
+            values = union(candidates)
+            if values != {LITERAL} or owner is not self.scopes.module or node.id not in star:
+                return values
+            # The literal replaces the name where the star import fails.
+        builtin = f"builtins.{node.id}" if hasattr(builtins, node.id) else ""
+        return _named(star.get(node.id, builtin))
 
-    def _elsewhere(self, name: str) -> Values:
-        """Return what a name stands for that the file does not bind."""
-        builtin = f"builtins.{name}" if hasattr(builtins, name) else ""
-        return _named(self.imports.star.get(name, builtin))
-
-    def attribute(self, node: ast.Attribute) -> Values:
+    def _attribute(self, node: ast.Attribute) -> Values:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
         owners = self.of(node.value)
         if owners:
@@ -165,15 +195,23 @@ class Evaluator:
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""
+        if isinstance(owner, (LocalClass, LocalInstance)):
+            return self._of_class(owner, name)
         if isinstance(owner, Symbol):
             return frozenset({Symbol(f"{owner.name}.{name}")})
         if isinstance(owner, Instance) and name[:1].isupper():  # a class in it: ResultFormat
             return frozenset({Symbol(f"{owner.of}.{name}")})
         if isinstance(owner, (Instance, Items)):
             return frozenset({BoundMethod(owner, name)})
-        if isinstance(owner, (LocalClass, LocalInstance)):
-            return self._of_class(owner, name)
         return UNKNOWN
+
+    def _subscript(self, node: ast.Subscript) -> Values:
+        key, values = index(node), self.of(node.value)
+        if isinstance(key, ast.Slice):
+            return items([element(values)])
+        return element(values, key.value if isinstance(key, ast.Constant) else None)
+
+    # --- bindings
 
     def _value(self, binding: Binding) -> Values:
         """Return what a binding gives to its name."""
@@ -184,13 +222,13 @@ class Evaluator:
             values = items([values])
         return values
 
-    def imported(self, node: ast.alias) -> Values:
+    def _imported(self, node: ast.alias) -> Values:
         """Return what an import binds to its name."""
         binds_package = "." in node.name and not node.asname
         package = node.name.partition(".")[0]
         return _named(package if binds_package else self.imports.symbols[node])
 
-    def parameter(self, node: ast.arg) -> Values:
+    def _parameter(self, node: ast.arg) -> Values:
         """Return what a parameter can be."""
         values = self._passed.get(node, UNKNOWN)
         function: Any = self.scopes.places[node].scope.node
@@ -199,13 +237,13 @@ class Evaluator:
         if isinstance(owner, ast.ClassDef) and is_first:
             is_class = "classmethod" in marks or getattr(function, "name", "") == "__new__"
             values |= {LocalClass(owner) if is_class else LocalInstance(owner)}
-        return values | self.annotated(node.annotation, self.scopes.defaults.get(node))
+        return values | self._annotated(node.annotation, self.scopes.defaults.get(node))
 
-    def annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
+    def _annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
         """Return what a name with an annotation and a value can be."""
         return self.of(value) | union(map(new_instances, self.of(annotation)))
 
-    def raised(self, node: ast.ExceptHandler) -> Values:
+    def _raised(self, node: ast.ExceptHandler) -> Values:
         """Return what a handler catches."""
         classes = self.of(node.type)
         any_error = _ANY_ERROR if self.imports.legacy else ()
@@ -214,31 +252,32 @@ class Evaluator:
 
     # --- classes of the file
 
-    def _of_class(self, owner: _Local, name: str) -> Values:
+    def _of_class(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         """Return what an attribute can be: the class's own, else that of its base classes."""
-        values = UNKNOWN
-        if not (isinstance(owner, LocalInstance) and owner.parent):
-            values = self._own(owner, name)
+        values = self._own(owner, name)
         if values or (owner, name) in self._active:  # the classes are derived from each other
             return values
         self._active.add((owner, name))
-        bases = union(map(self.of, owner.node.bases))
-        values = union(self._inherited(owner, base, name) for base in bases)
+        is_object = isinstance(owner, LocalInstance)
+        values = union(
+            self.member(instance if is_object else base, name)
+            for base in union(map(self.of, owner.node.bases))
+            for instance in new_instances(base)
+        )
         self._active.discard((owner, name))
         return values
 
-    def _own(self, owner: _Local, name: str) -> Values:
+    def _own(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
         for target, binding in self.scopes.attributes.get(name, ()):
-            owners = self.of(target.value)
-            if any(getattr(item, "node", None) is owner.node for item in owners):
+            if self.of(target.value) & {LocalClass(owner.node), LocalInstance(owner.node)}:
                 bindings.append(binding)
         values = [self._value(binding) for binding in bindings]
         if not all(values):
             return UNKNOWN  # it may be something else by then
         return union(self._bound(owner, item) for item in union(values))
 
-    def _bound(self, owner: _Local, value: Value) -> Values:
+    def _bound(self, owner: LocalClass | LocalInstance, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
         if not isinstance(value, LocalFunction):
             return frozenset({value})
@@ -246,19 +285,17 @@ class Evaluator:
         if marks & PROPERTIES:
             return self.returned(value)
         has_owner = isinstance(owner, LocalInstance) or "classmethod" in marks
-        return frozenset({LocalFunction(value.node, has_owner and "staticmethod" not in marks)})
+        is_bound = has_owner and "staticmethod" not in marks
+        return frozenset({LocalFunction(value.node, value.bound or int(is_bound))})
 
-    def _inherited(self, owner: _Local, base: Value, name: str) -> Values:
-        is_object = isinstance(owner, LocalInstance)
-        if isinstance(base, LocalClass) and base.node is not owner.node:
-            return self._of_class(LocalInstance(base.node) if is_object else base, name)
-        if isinstance(base, Symbol) and base.name in BY_SYMBOL:
-            return self.member(Instance(base.name) if is_object else base, name)
-        return UNKNOWN
+    def constructors(self, functions: Values) -> Values:
+        """Return the constructors of the classes among some values."""
+        instances = union(map(new_instances, functions))
+        return union(self.member(instance, "__init__") for instance in instances)
 
-    # --- calls
+    # --- results of calls
 
-    def call(self, node: ast.Call) -> Values:
+    def _call(self, node: ast.Call) -> Values:
         """Return what a call can return."""
         values = union(self._result(function, node) for function in self.of(node.func))
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
@@ -268,10 +305,10 @@ class Evaluator:
         if isinstance(function, LocalFunction):
             return self.returned(function)
         if isinstance(function, BoundMethod):
-            return self._of_method(function, call)
+            return _of_method(function.owner, function.name, call)
         if isinstance(function, Symbol):
             return self._of_symbol(function.name, call)
-        return new_instances(function, call)
+        return new_instances(function)
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
@@ -280,29 +317,18 @@ class Evaluator:
             return items([union(map(self.of, scope.yielded))])
         return union(map(self.of, [*scope.returned, *scope.yielded]))
 
-    def _of_method(self, method: BoundMethod, call: ast.Call) -> Values:
-        owner, name = method.owner, method.name
-        if isinstance(owner, Instance):
-            known = _RESULTS.get(name)
-            return frozenset({replace(known, creation=call)}) if known else UNKNOWN
-        if name in _SAME_METHODS:
-            return frozenset({owner})
-        if name == "items":
-            return items([items([UNKNOWN, owner.any], (0, 1))])
-        return owner.any if name in _ONE_OF else UNKNOWN
-
     def _of_symbol(self, name: str, call: ast.Call) -> Values:
         last = name.rpartition(".")[2]
         first = self.of(call.args[0]) if call.args else UNKNOWN
-        if is_of_v1(name) and last == "create_shared_memory_region":
-            return frozenset({Instance(HANDLE, call)})
-        if name == f"{_PROTOCOL}.from_str":
-            return frozenset({Instance(_PROTOCOL, call)})
+        if is_of_v1(name) and last in _RESULTS:
+            return frozenset({Instance(_RESULTS[last], call)})
         if name == _PARTIAL.name:
-            return frozenset({Instance(name, call)})
+            given = len(call.args) - 1
+            functions = (value for value in first if isinstance(value, LocalFunction))
+            return frozenset(LocalFunction(item.node, item.bound + given) for item in functions)
         if name == "builtins.super":
-            owner = self.scopes.enclosing_class(call)
-            return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
+            bases = getattr(self.scopes.enclosing_class(call), "bases", ())
+            return union(map(new_instances, union(map(self.of, bases))))
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
@@ -312,16 +338,21 @@ class Evaluator:
             return items([items(parts, range(len(parts)))])
         return new_instances(Symbol(name), call)
 
-    def _targets(self, call: ast.Call) -> Iterator[_Target]:
-        """Yield the functions that a call calls or passes on, each with its arguments."""
-        named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    # --- arguments of calls
+
+    def _follow(self, call: ast.Call) -> None:
+        """Note what a call gives to functions of the file that it calls or passes on."""
+        known = takewhile(lambda node: not isinstance(node, ast.Starred), call.args)
+        positional = [self.of(node) for node in known]
+        named = {keyword.arg: self.of(keyword.value) for keyword in call.keywords if keyword.arg}
         functions = self.of(call.func)
-        yield call.func, self._positional(call.args), named
-        if call.args and (_PARTIAL in functions or last_name(call.func) == "submit"):
-            yield call.args[0], self._positional(call.args[1:]), named
-        if "target" in named:  # of a thread or process
-            arguments = getattr(named.get("args"), "elts", [])
-            yield named["target"], self._positional(arguments), {}
+        self._pass(functions, positional, named)
+        if positional and (_PARTIAL in functions or last_name(call.func) == "submit"):
+            self._pass(positional[0], positional[1:], named)
+        for arguments in named.get("args", ()):  # of the target of a thread or process
+            if isinstance(arguments, Items):
+                elements = [values for _, values in arguments.keyed]
+                self._pass(named.get("target", UNKNOWN), elements, {})
         contexts = frozenset(
             function.owner
             for function in functions
@@ -329,88 +360,38 @@ class Evaluator:
             and isinstance(function.owner, Instance)
             and function.name in _ASYNC_RUNS
         )
-        given = [contexts, frozenset({Instance(REQUEST, call)})]
-        for node in [*call.args[:1], *filter(None, [named.get("callback")])] if contexts else []:
-            made = (value.creation for value in self.of(node) if isinstance(value, Instance))
-            parts = next((partial.args for partial in made if partial and partial.args), [node])
-            yield parts[0], [*self._positional(parts[1:]), *given], {}
+        if contexts:
+            callbacks = union([*positional[:1], named.get("callback", UNKNOWN)])
+            self._pass(callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
 
-    def _positional(self, arguments: list[ast.expr]) -> list[Values]:
-        known = takewhile(lambda node: not isinstance(node, ast.Starred), arguments)
-        return [self.of(node) for node in known]
-
-    def _pass(self, target: ast.expr, positional: list[Values], named: dict[str, ast.expr]) -> None:
-        """Note what a call gives to the parameters of functions of the file."""
-        for function in self._functions(target):
-            known = parameters(function.node.args)[int(function.bound) :]
-            pairs = list(zip(known, positional))
-            by_name = (*known, *function.node.args.kwonlyargs)
-            pairs += [(item, self.of(named[item.arg])) for item in by_name if item.arg in named]
-            for parameter, values in pairs:
-                self._passed[parameter] = self._passed.get(parameter, UNKNOWN) | values
-
-    def _functions(self, target: ast.expr) -> Iterator[LocalFunction]:
-        """Yield the functions that an expression can be, and the constructors of classes."""
-        for value in self.of(target):
-            functions = frozenset({value})
-            if isinstance(value, LocalClass):
-                functions = self.member(LocalInstance(value.node), "__init__")
-            yield from (item for item in functions if isinstance(item, LocalFunction))
-
-
-def decorators(node: Function) -> frozenset[str]:
-    """Return the names of the decorators, without what they belong to."""
-    return frozenset(map(last_name, getattr(node, "decorator_list", ())))
-
-
-# ------------------------------------------- nodes other than names, attributes and calls
+    def _pass(
+        self, functions: Values, positional: list[Values], named: Mapping[str, Values]
+    ) -> None:
+        """Note what the parameters of functions, and of constructors of classes, are given."""
+        for function in functions | self.constructors(functions):
+            if isinstance(function, LocalFunction):
+                known = parameters(function.node.args)[function.bound :]
+                for parameter, values in zip(known, positional):
+                    self._passed[parameter] |= values
+                for parameter in (*known, *function.node.args.kwonlyargs):
+                    self._passed[parameter] |= named.get(parameter.arg, UNKNOWN)
 
 
 def _named(symbol: str) -> Values:
     return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
 
-def _function(node: Function, evaluator: Evaluator) -> Values:
-    return frozenset({LocalFunction(node)})
+def _of_method(owner: Instance | Items, name: str, call: ast.Call) -> Values:
+    """Return what a method of v1 or of a container can return."""
+    if isinstance(owner, Instance):
+        return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
+    if name in _SAME_METHODS:
+        return frozenset({owner})
+    if name == "items":
+        return items([items([UNKNOWN, owner.any], (0, 1))])
+    return owner.any if name in _ONE_OF else UNKNOWN
 
 
-def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
-    return items(map(evaluator.of, node.elts), range(len(node.elts)))
-
-
-def _dict(node: ast.Dict, evaluator: Evaluator) -> Values:
-    keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
-    return items(map(evaluator.of, node.values), keys)
-
-
-def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
-    key = index(node)
-    values = evaluator.of(node.value)
-    if isinstance(key, ast.Slice):
-        return items([element(values)])
-    return element(values, key.value if isinstance(key, ast.Constant) else None)
-
-
-def _comprehension(node: Any, evaluator: Evaluator) -> Values:
-    return items([evaluator.of(getattr(node, "elt", None) or node.value)])
-
-
-#: Type of a node → the rule for it. Other expressions stand for nothing that is known.
-_RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
-    **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
-    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
-    ast.Dict: _dict,
-    ast.Subscript: _subscript,
-    ast.BoolOp: lambda node, evaluator: union(map(evaluator.of, node.values)),
-    ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
-    ast.Constant: lambda node, evaluator: frozenset({LITERAL}),
-    **dict.fromkeys((ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef), _function),
-    ast.ClassDef: lambda node, evaluator: frozenset({LocalClass(node)}),
-    ast.AnnAssign: lambda node, evaluator: evaluator.annotated(node.annotation, node.value),
-    ast.arg: lambda node, evaluator: evaluator.parameter(node),
-    ast.alias: lambda node, evaluator: evaluator.imported(node),
-    ast.ExceptHandler: lambda node, evaluator: evaluator.raised(node),
-    ast.Name: lambda node, evaluator: evaluator.name(node),
-    ast.Attribute: lambda node, evaluator: evaluator.attribute(node),
-    ast.Call: lambda node, evaluator: evaluator.call(node),
-}
+def decorators(node: Function) -> frozenset[str]:
+    """Return the names of the decorators, without what they belong to."""
+    return frozenset(map(last_name, getattr(node, "decorator_list", ())))

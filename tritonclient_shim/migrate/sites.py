@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Iterator, Mapping
+from itertools import takewhile
+from typing import Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.values import (
     HANDLE,
+    UNKNOWN,
     BoundMethod,
     Instance,
     Items,
-    LocalClass,
-    LocalInstance,
     Symbol,
     Value,
     Values,
@@ -40,12 +40,7 @@ _UNMISTAKABLE = (
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
     *("get_last_request_model_name", "get_last_request_model_version"),
 )
-_BY_METHOD = {
-    symbol.rpartition(".")[2]: symbol
-    for symbol in BY_SYMBOL
-    if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
-}
-_RUN = f"{API}.InferContext.run"
+_BY_METHOD = {symbol.rpartition(".")[2]: entry for symbol, entry in BY_SYMBOL.items()}
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _RAW = Symbol(f"{_FORMATS}RAW")
 _EXCEPTION = f"{API}.InferenceServerException"
@@ -69,85 +64,111 @@ class Site:
 
 
 def sites(evaluator: Evaluator) -> list[Site]:
-    """Return every legacy use in a source, in the order of a walk through its tree."""
-    finder = _Finder(evaluator)
-    finder.visit(evaluator.scopes.module.node)
-    return finder.uses
+    """Return every legacy use in a source, in the order of its nodes."""
+    nodes, imports = list(evaluator.scopes.places), evaluator.imports
+    unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    uses: list[Site] = []
+    parts: set[ast.expr] = set()  # functions of calls that are uses, and owners in dotted names
+    seen: set[str] = set()  # names that only the star import binds
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            entries = [module_entry(imports.symbols[alias]) for alias in node.names]
+            uses += [Site(id, node) for id in entries if id]
+        elif isinstance(node, ast.Call):
+            calls = _calls(node, evaluator, node not in unused)
+            uses += calls
+            parts.update([node.func] if calls else [])
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            ids = [] if node in parts else _named(node, evaluator, seen)
+            uses += [Site(id, node) for id in ids]
+            if isinstance(node, ast.Attribute) and (ids or node in parts):
+                parts.add(node.value)
+    return uses
 
 
-class _Finder(ast.NodeVisitor):
-    """A visitor that collects the legacy uses of a syntax tree."""
+def _named(node: ast.Name | ast.Attribute, evaluator: Evaluator, seen: set[str]) -> list[str]:
+    """Return the ids of what an expression names. TS002 is the first read of such a name."""
+    if not isinstance(node, ast.Name) or not evaluator.is_provided(node):
+        return _ids(node, evaluator) if evaluator.names(node) else []
+    is_first = node.id not in seen
+    seen.add(node.id)
+    if is_first and not is_of_v1(evaluator.imports.star[node.id]):
+        return ["TS002"]
+    return _ids(node, evaluator)
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.uses: list[Site] = []
-        self._evaluator = evaluator
-        self._imports = evaluator.imports
-        self._unused: set[ast.expr] = set()  # calls whose value is not used
-        self._called: set[ast.expr] = set()  # functions of calls that have been seen
-        self._star_seen: set[str] = set()  # names that only the star import binds
 
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for alias in node.names:
-            id = module_entry(self._imports.symbols[alias])
-            if id:
-                self._add(node, id)
+def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
+    """Return the uses that a call is, and the usage patterns that its arguments show."""
+    symbols = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
+    is_unbound = any(is_class(x.rpartition(".")[0]) and not is_class(x) for x in symbols)
+    first = ("self",) if is_unbound else ()  # a method that is called on its class
+    uses = []
+    for id in _ids(call.func, evaluator, call):
+        if id == "TS052":
+            id = _async_style(arguments((*first, "first"), call), evaluator, is_used)
+        uses.append(Site(id, call.func, call))
+        names = PARAMETERS.get(id, ())
+        given = arguments((*first, *names), call)
+        uses += [
+            Site(pattern.id, call, call)
+            for pattern in ARGUMENT_PATTERNS
+            if pattern.parameter in names
+            and pattern.parameter in given
+            and _shows(pattern, given[pattern.parameter], evaluator)
+        ]
+    return uses
 
-    visit_ImportFrom = visit_Import
 
-    def visit_Expr(self, node: ast.Expr) -> None:
-        self._unused.add(node.value)
-        self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        self._reference(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        is_legacy = self._reference(node)
-        owners = self._evaluator.of(node.value)
-        if not is_legacy or not any(isinstance(item, Symbol) for item in owners):
-            self.visit(node.value)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        before = _skipped(node, self._evaluator)
-        for id in _ids(node.func, self._evaluator, node):
-            if id == "TS052":
-                id = _async_style(node, self._evaluator, before, node not in self._unused)
-            self._add(node.func, id, node)
-            self._called.add(node.func)
-            for pattern in _patterns_in(id, node, self._evaluator, before):
-                self._add(node, pattern, node)
-        self.generic_visit(node)
-
-    def _reference(self, node: ast.Name | ast.Attribute) -> bool:
-        """Note what a name or attribute stands for. True if that is anything of v1."""
-        if not isinstance(node.ctx, ast.Load):
-            return False
-        if isinstance(node, ast.Name) and self._evaluator.is_provided(node):
-            is_first = node.id not in self._star_seen
-            self._star_seen.add(node.id)
-            if is_first and not is_of_v1(self._imports.star[node.id]):
-                self._add(node, "TS002")
-        if node in self._called:
-            return True
-        ids = _ids(node, self._evaluator) if self._evaluator.names(node) else []
-        for id in ids:
-            self._add(node, id)
-        return bool(ids)
-
-    def _add(self, node: ast.expr | ast.stmt, id: str, call: ast.Call | None = None) -> None:
-        self.uses.append(Site(id, node, call))
+def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: bool) -> str:
+    """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
+    first = evaluator.of(given.get("first"))
+    has_callback = "callback" in given or {"first", "inputs"} <= given.keys()
+    is_old = any(isinstance(x, Items) for x in first) if first else is_used or "inputs" in given
+    return "TS053" if is_old and not has_callback else "TS052"
 
 
 # ------------------------------------------------------------- an expression → its ids
 
 
+def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
+    """Return the ids of everything that an expression can stand for, sorted.
+
+    ``call``: the call whose function the expression is.
+    """
+    values = evaluator.of(node)
+    constructors = evaluator.constructors(values) if call else UNKNOWN
+    entries = [_entry(value, node) for value in values | constructors]
+    if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
+        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
+        entries = [_BY_METHOD[node.attr]] if is_run or node.attr in _UNMISTAKABLE else []
+    return sorted({entry.id for entry in entries if entry})
+
+
+def _entry(value: Value, node: ast.expr) -> RegistryEntry | None:
+    """Return the entry of a value of an expression."""
+    if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
+        return _method(value.owner.of, value.name)
+    if not isinstance(value, Symbol):
+        return None
+    if value.name in _NUMPY:
+        return ENTRIES["TS201"]
+    entry = _entry_of(value.name) if is_of_v1(value.name) else None
+    return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
+
+
+def _method(owner: str, name: str) -> RegistryEntry | None:
+    symbol = f"{owner}.{name}"
+    if name == "get_last_request_id" and owner.endswith("Context") and symbol not in BY_SYMBOL:
+        return ENTRIES["TS046"]
+    is_part = name == "__init__" or owner == _EXCEPTION and name in _OF_ERRORS
+    return _entry_of(symbol) if is_part else BY_SYMBOL.get(symbol)
+
+
 def _entry_of(symbol: str) -> RegistryEntry | None:
     """Return the entry of a dotted name, or else the entry of what it belongs to."""
-    while symbol:
-        if symbol in BY_SYMBOL:
-            return BY_SYMBOL[symbol]
+    while symbol and symbol not in BY_SYMBOL:
         symbol = symbol.rpartition(".")[0]
-    return None
+    return BY_SYMBOL.get(symbol)
 
 
 def module_entry(name: str) -> str:
@@ -164,17 +185,14 @@ def module_entry(name: str) -> str:
     return entry.id if entry and entry.kind == IMPORT else "TS009"
 
 
-def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
-    """Return the ids of everything that an expression can stand for, sorted.
+# ---------------------------------------------------------------------- arguments of a call
 
-    ``call``: the call whose function the expression is.
-    """
-    values = evaluator.of(node)
-    entries = [_entry(value, node, call is not None, evaluator) for value in values]
-    if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
-        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
-        entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
-    return sorted({entry.id for entry in entries if entry})
+
+def arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter of a call, as far as ``*`` and ``**`` hide none."""
+    known = takewhile(lambda value: not isinstance(value, ast.Starred), call.args)
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    return {**dict(zip(names, known)), **named}
 
 
 def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
@@ -187,96 +205,18 @@ def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
 def _elements(node: ast.expr, evaluator: Evaluator) -> Values:
     """Return the elements of a list or dict, and what is first in elements that are tuples."""
     values = element(evaluator.of(node))
-    return values | union(item.at(0) for item in values if isinstance(item, Items))
-
-
-def _entry(
-    value: Value, node: ast.expr, called: bool, evaluator: Evaluator
-) -> RegistryEntry | None:
-    if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
-        return _method(value.owner.of, value.name)
-    if isinstance(value, LocalClass) and called:
-        return _constructor(value, evaluator)
-    if not isinstance(value, Symbol):
-        return None
-    if value.name in _NUMPY:
-        return ENTRIES["TS201"]
-    if not is_of_v1(value.name):
-        return None
-    entry = _entry_of(value.name)
-    return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
-
-
-def _method(owner: str, name: str) -> RegistryEntry | None:
-    symbol = f"{owner}.{name}"
-    if name == "get_last_request_id" and owner.endswith("Context") and symbol not in BY_SYMBOL:
-        return ENTRIES["TS046"]
-    is_part = name == "__init__" or owner == _EXCEPTION and name in _OF_ERRORS
-    return _entry_of(symbol) if is_part else BY_SYMBOL.get(symbol)
-
-
-def _constructor(value: LocalClass, evaluator: Evaluator) -> RegistryEntry | None:
-    """Return the entry of the v1 class whose constructor a class of the file inherits."""
-    methods = evaluator.member(LocalInstance(value.node), "__init__")
-    owners = [method.owner for method in methods if isinstance(method, BoundMethod)]
-    return next((BY_SYMBOL.get(item.of) for item in owners if isinstance(item, Instance)), None)
-
-
-def _skipped(call: ast.Call, evaluator: Evaluator) -> int:
-    """Return 1 if a method is called on its class, with the object as first argument; else 0."""
-    names = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
-    return int(any(is_class(name.rpartition(".")[0]) and not is_class(name) for name in names))
-
-
-def _async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) -> str:
-    """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
-    names = {keyword.arg for keyword in call.keywords}
-    positional = call.args[before:]
-    if "callback" in names or positional and "inputs" in names:
-        return "TS052"
-    first = evaluator.of(positional[0]) if positional else frozenset()
-    is_unknown = not first and (used or "inputs" in names)
-    is_old = is_unknown or any(isinstance(item, Items) for item in first)
-    return "TS053" if is_old else "TS052"
-
-
-# ------------------------------------------------- a call → the usage patterns in its arguments
-
-
-def _patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> Iterator[str]:
-    """Yield the usage patterns in a call of what ``id`` stands for.
-
-    ``skipped``: how many arguments come before its parameters: 1 for ``InferContext.run(self)``.
-    """
-    if id not in PARAMETERS:
-        return
-    for name, value in arguments(PARAMETERS[id], call, skipped).items():
-        for pattern in ARGUMENT_PATTERNS:
-            if pattern.parameter == name and _shows(pattern, value, evaluator):
-                yield pattern.id
-
-
-def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
-    """Return the expression for each parameter of a call, as far as ``*`` and ``**`` hide none."""
-    expressions: dict[str, ast.expr] = {}
-    for name, value in zip(names, call.args[skipped:]):
-        if isinstance(value, ast.Starred):
-            break
-        expressions[name] = value
-    expressions.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
-    return expressions
+    return values | element(values, 0)
 
 
 def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> bool:
     """True if the argument shows the pattern. An unknown value counts as showing the pattern."""
+    elements = _elements(value, evaluator)
     if pattern.kind == WITH_SCHEME:
         return "://" in str(getattr(value, "value", ""))
     if pattern.kind == HANDLE_IN:
-        values = _elements(value, evaluator)
-        return any(isinstance(item, Instance) and item.of == HANDLE for item in values)
+        return any(isinstance(item, Instance) and item.of == HANDLE for item in elements)
     if pattern.kind == HANDLE_OUT:
-        values = _elements(value, evaluator)
-        return any(isinstance(x, Items) and len(x.keys) == 2 and _RAW in x.at(0) for x in values)
+        return _RAW in element(elements, 0)
     try:
         return ast.literal_eval(value) not in pattern.harmless
     except (ValueError, TypeError):

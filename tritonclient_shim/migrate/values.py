@@ -35,10 +35,10 @@ class Instance:
 
 @dataclass(frozen=True)
 class LocalFunction:
-    """A function or lambda of the file. A bound one has got its first argument already."""
+    """A function or lambda of the file. ``bound``: how many arguments it has got already."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    bound: bool = False
+    bound: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,34 +50,18 @@ class LocalClass:
 
 @dataclass(frozen=True)
 class LocalInstance:
-    """An object of a class of the file; ``parent``: as ``super()`` sees it."""
+    """An object of a class of the file."""
 
     node: ast.ClassDef
-    parent: bool = False
 
 
 @dataclass(frozen=True)
 class Items:
-    """A container: what its elements can be, with their keys where all of these are known."""
+    """A container: what any element can be, and what each can be if all keys are known."""
 
-    keys: tuple[Hashable, ...]
-    elements: tuple[frozenset[Value], ...]
-
-    @property
-    def any(self) -> Values:
-        """Return what any element can be."""
-        return union(self.elements)
-
-    def at(self, key: Hashable) -> Values:
-        """Return what the element at a key can be."""
-        if key is not None and key in self.keys:
-            return self.elements[self.keys.index(key)]
-        return self.any
-
-    @property
-    def depth(self) -> int:
-        """Return how deep containers are nested."""
-        return 1 + max((item.depth for item in self.any if isinstance(item, Items)), default=0)
+    any: Values
+    keyed: tuple[tuple[Hashable, Values], ...]
+    depth: int  # of nested containers, with this one
 
 
 @dataclass(frozen=True)
@@ -88,17 +72,11 @@ class BoundMethod:
     name: str
 
 
-@dataclass(frozen=True)
-class Literal:
-    """A literal, which nothing of v1 hangs on."""
-
-
-Value = Union[
-    Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Literal
-]
+#: The value of a literal. Nothing of v1 depends on a literal.
+LITERAL = None
+Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, None]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
-LITERAL = Literal()
 
 
 def union(sets: Iterable[Values]) -> Values:
@@ -109,12 +87,13 @@ def union(sets: Iterable[Values]) -> Values:
 def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
     """Return a container with these elements; keys count if there are as many."""
     members, known = tuple(elements), tuple(keys)
-    if len(members) > _LENGTH or len(members) != len(known):
-        members, known = (union(members),), ()
-    container = Items(known, members)
-    return frozenset({container}) if container.depth <= _DEPTH else UNKNOWN
+    keyed = tuple(zip(known, members)) if len(known) == len(members) <= _LENGTH else ()
+    any = union(members)
+    depth = 1 + max((item.depth for item in any if isinstance(item, Items)), default=0)
+    return frozenset({Items(any, keyed, depth)}) if depth <= _DEPTH else UNKNOWN
 
 
 def element(values: Values, key: Hashable = None) -> Values:
     """Return what the element at a key, or any element, of such containers can be."""
-    return union(value.at(key) for value in values if isinstance(value, Items))
+    containers = (value for value in values if isinstance(value, Items))
+    return union(dict(item.keyed).get(key, item.any) for item in containers)
