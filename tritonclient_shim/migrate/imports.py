@@ -9,6 +9,7 @@ import ast
 import os
 import re
 from contextlib import suppress
+from typing import Iterator
 
 from tritonclient_shim.migrate.sources import Unreadable, read
 from tritonclient_shim.registry import BY_SYMBOL
@@ -48,9 +49,9 @@ def neighbour(path: str, module: str, level: int) -> str:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another. ``vendored``: it uses a copy
-    of v1's generated modules. ``symbols``: the dotted name of what is imported, '' for the file's
-    own package.
+    ``legacy``: it imports tensorrtserver, itself or through another. ``uses_v1``: it does that, or
+    uses a copy of v1's generated modules. ``symbols``: the dotted name of what is imported, '' for
+    the file's own package.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
@@ -58,50 +59,43 @@ class Imports:
         self.legacy = False
         self._visited: set[str] = set()
         self._follow(tree, os.path.abspath(path))
-        self.vendored = any(_names_v1(node) for node in ast.walk(tree))
-        self.symbols: dict[ast.alias, str] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self.symbols.update((alias, self._symbol(alias.name, 0)) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                owner = self._symbol(node.module or "", node.level)
-                for alias in node.names:
-                    name = f"{owner}.{alias.name}" if owner else alias.name
-                    self.symbols[alias] = self._symbol(name, 0 if owner else node.level)
+        self.uses_v1 = self.legacy or any(map(_names_v1, ast.walk(tree)))
+        self.symbols = {alias: self._symbol(name, level) for alias, name, level in _imported(tree)}
 
-    @property
-    def uses_v1(self) -> bool:
-        """True if the file can have a legacy use."""
-        return self.legacy or self.vendored
-
-    def _symbol(self, module: str, level: int) -> str:
-        """Return the dotted name of an imported module; '' for one of the file's own package.
+    def _symbol(self, name: str, level: int) -> str:
+        """Return the dotted name of an import; '' for one of the file's own package.
 
         A generated module of v1 has the name of tensorrtserver's, wherever a copy of it is.
         """
-        name = module.rpartition(".")[2]
-        copied = name in _GENERATED and not module.startswith((*_NOT_V1, "tensorrtserver."))
-        if copied and self.uses_v1:
-            return f"{API}.{name}"
-        return "" if level else module
+        parts = name.split(".")
+        copied = [number for number, part in enumerate(parts) if part in _GENERATED]
+        if copied and self.uses_v1 and not name.startswith((*_NOT_V1, "tensorrtserver.")):
+            return ".".join([API, *parts[copied[0] :]])
+        return "" if level else name
 
     def _follow(self, tree: ast.Module, path: str) -> None:
         """Add what the star imports of a file bind, and those of files beside it."""
         self._visited.add(path)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self.legacy |= any(is_of_v1(alias.name) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                module = node.module or ""
-                self.legacy |= is_of_v1(module)
-                if node.names[0].name != "*" or not module:
-                    continue
-                beside = neighbour(path, module, node.level)
-                if module in _MODULES:
-                    self.star.update(star_of(module))
-                elif beside not in self._visited and os.path.exists(beside):
-                    with suppress(Unreadable):
-                        self._follow(read(beside).tree, beside)
+        for _, name, level in _imported(tree):
+            self.legacy |= is_of_v1(name)
+            module, _, last = name.rpartition(".")
+            if last != "*" or not module:
+                continue
+            beside = neighbour(path, module, level)
+            if module in _MODULES:
+                self.star.update(star_of(module))
+            elif beside not in self._visited and os.path.exists(beside):
+                with suppress(Unreadable):
+                    self._follow(read(beside).tree, beside)
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
+    """Yield what a file imports, its dotted name, and the number of dots before it."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module, level = getattr(node, "module", None), getattr(node, "level", 0)
+            for alias in node.names:
+                yield alias, f"{module}.{alias.name}" if module else alias.name, level
 
 
 def is_of_v1(name: str) -> bool:

@@ -67,9 +67,9 @@ def sites(evaluator: Evaluator) -> list[Site]:
     """Return every legacy use in a source, in the order of its nodes."""
     nodes, imports = list(evaluator.scopes.places), evaluator.imports
     unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    foreign = {name for name, symbol in imports.star.items() if not is_of_v1(symbol)}
+    parts: set[ast.expr] = set()  # functions of calls that are uses, owners in dotted names
     uses: list[Site] = []
-    parts: set[ast.expr] = set()  # functions of calls that are uses, and owners in dotted names
-    seen: set[str] = set()  # names that only the star import binds
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             entries = [module_entry(imports.symbols[alias]) for alias in node.names]
@@ -79,43 +79,31 @@ def sites(evaluator: Evaluator) -> list[Site]:
             uses += calls
             parts.update([node.func] if calls else [])
         elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            ids = [] if node in parts else _named(node, evaluator, seen)
+            ids = _ids(node, evaluator) if node not in parts and evaluator.names(node) else []
             uses += [Site(id, node) for id in ids]
-            if isinstance(node, ast.Attribute) and (ids or node in parts):
-                parts.add(node.value)
+            if isinstance(node, ast.Attribute):
+                parts.update([node.value] if ids or node in parts else [])
+            elif node.id in foreign and node not in parts and evaluator.is_provided(node):
+                foreign.remove(node.id)  # only the first read is a use
+                uses.append(Site("TS002", node))
     return uses
-
-
-def _named(node: ast.Name | ast.Attribute, evaluator: Evaluator, seen: set[str]) -> list[str]:
-    """Return the ids of what an expression names. TS002 is the first read of such a name."""
-    if not isinstance(node, ast.Name) or not evaluator.is_provided(node):
-        return _ids(node, evaluator) if evaluator.names(node) else []
-    is_first = node.id not in seen
-    seen.add(node.id)
-    if is_first and not is_of_v1(evaluator.imports.star[node.id]):
-        return ["TS002"]
-    return _ids(node, evaluator)
 
 
 def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
     """Return the uses that a call is, and the usage patterns that its arguments show."""
     symbols = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
+    # A method that is called on its class gets the object first.
     is_unbound = any(is_class(x.rpartition(".")[0]) and not is_class(x) for x in symbols)
-    first = ("self",) if is_unbound else ()  # a method that is called on its class
+    owner = ("self",) if is_unbound else ()
     uses = []
     for id in _ids(call.func, evaluator, call):
         if id == "TS052":
-            id = _async_style(arguments((*first, "first"), call), evaluator, is_used)
+            id = _async_style(arguments((*owner, "first"), call), evaluator, is_used)
         uses.append(Site(id, call.func, call))
         names = PARAMETERS.get(id, ())
-        given = arguments((*first, *names), call)
-        uses += [
-            Site(pattern.id, call, call)
-            for pattern in ARGUMENT_PATTERNS
-            if pattern.parameter in names
-            and pattern.parameter in given
-            and _shows(pattern, given[pattern.parameter], evaluator)
-        ]
+        for name, value in arguments((*owner, *names), call).items():
+            patterns = (x for x in ARGUMENT_PATTERNS if x.parameter == name in names)
+            uses += [Site(x.id, call, call) for x in patterns if _shows(x, value, evaluator)]
     return uses
 
 
