@@ -14,6 +14,7 @@ import re
 import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import decode_source
 from typing import Any, Iterable, Iterator
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
@@ -64,21 +65,17 @@ class ParsedSource:
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the given files, and the Python files and notebooks below given folders, sorted."""
+    """Yield the given files, and the Python files and notebooks below given folders, sorted.
+
+    Folders that cannot be listed follow. `read` refuses them.
+    """
     for path in paths:
-        if os.path.isdir(path):
-            yield from _below(path)
-        else:
-            yield path
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Yield the sources below a folder, then folders that cannot be listed: `read` refuses them."""
-    errors: list[OSError] = []
-    for place, folders, names in os.walk(folder, onerror=errors.append):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(ENDINGS))
-    yield from (error.filename for error in errors)
+        errors: list[OSError] = []  # for a file, too: it is no folder
+        for place, folders, names in os.walk(path, onerror=errors.append):
+            folders[:] = sorted(x for x in folders if x not in _SKIPPED and not x.startswith("."))
+            sources = (name for name in sorted(names) if name.endswith(ENDINGS))
+            yield from (os.path.join(place, name) for name in sources)
+        yield from (error.filename for error in errors)
 
 
 def read(path: str) -> ParsedSource:
@@ -101,7 +98,7 @@ def parsed(path: str, data: bytes) -> ParsedSource:
         with not_too_deep(path):
             if path.endswith(".ipynb"):
                 return _notebook(path, data)
-            return _parsed(path, _decoded(data))
+            return _parsed(path, decode_source(data))
     except (SyntaxError, ValueError, LookupError) as error:  # the last: not an encoding of text
         raise Unreadable(f"{path}: {_reason(error)}") from error
 
@@ -122,12 +119,6 @@ def _reason(error: Exception) -> str:
     if not isinstance(error, SyntaxError) or not error.lineno:
         return str(error)
     return f"line {error.lineno}: {error.msg}; expected Python 3"
-
-
-def _decoded(data: bytes) -> str:
-    """Return the text of a source, by the encoding that it declares."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
@@ -188,11 +179,20 @@ def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:
     A place is a line and a column, from 1. Every line and column stays where it is. Source that
     cannot be split into tokens is returned unchanged.
     """
-    lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
+    if "async" not in source:
+        return source, []
     try:
-        places = _places(source)
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
         return source, []
+    tokens = [x for x in tokens if x.type not in (tokenize.COMMENT, tokenize.NL)]
+    texts = [token.string for token in tokens]
+    places = [
+        token.start
+        for before, token, after in zip(["", *texts], tokens, texts[1:])
+        if token.string == "async" and (before == "." or after not in _STATEMENTS)
+    ]
+    lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
     for row, column in reversed(places):
         text = lines[row - 1]
         lines[row - 1] = text[:column] + _ASYNC + text[column + len("async") :]
@@ -202,20 +202,3 @@ def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:
 def restored(text: str) -> str:
     """Return the text of a rewritten source as its author wrote it."""
     return text.replace(_ASYNC, "async")
-
-
-def _places(source: str) -> list[tuple[int, int]]:
-    if "async" not in source:
-        return []
-    skipped = (tokenize.COMMENT, tokenize.NL)
-    readline = io.StringIO(source).readline
-    tokens = [item for item in tokenize.generate_tokens(readline) if item.type not in skipped]
-    return [
-        token.start
-        for before, token, after in zip([None, *tokens], tokens, tokens[1:])
-        if token.string == "async" and _is_name(before, after)
-    ]
-
-
-def _is_name(before: tokenize.TokenInfo | None, after: tokenize.TokenInfo) -> bool:
-    return (before is not None and before.string == ".") or after.string not in _STATEMENTS
