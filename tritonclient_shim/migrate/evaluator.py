@@ -92,8 +92,7 @@ class Evaluator:
     def __init__(self, source: ParsedSource) -> None:
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
-        #: parameter → what it is called with
-        self._passed: defaultdict[ast.AST, Values] = defaultdict(frozenset)
+        self._passed: defaultdict[ast.AST, Values] = defaultdict(frozenset)  # to parameters
         self._known: dict[ast.AST | None, Values] = {}
         self._before: dict[ast.AST | None, Values] = {}  # of the round before, for circles
         self._active: set[object] = set()  # expressions and attributes that are looked up
@@ -180,8 +179,7 @@ class Evaluator:
                 return UNKNOWN  # it may be something else by then
             values = union(candidates)
             if values != {LITERAL} or owner is not self.scopes.module or node.id not in star:
-                return values
-            # The literal replaces the name where the star import fails.
+                return values  # else the literal stands in where the star import fails
         builtin = f"builtins.{node.id}" if hasattr(builtins, node.id) else ""
         return _named(star.get(node.id, builtin))
 
@@ -302,13 +300,21 @@ class Evaluator:
         return self.of(node.args[0]) if is_same else values
 
     def _result(self, function: Value, call: ast.Call) -> Values:
+        """Return what a call can return if it calls this function, class or method."""
         if isinstance(function, LocalFunction):
             return self.returned(function)
-        if isinstance(function, BoundMethod):
-            return _of_method(function.owner, function.name, call)
         if isinstance(function, Symbol):
             return self._of_symbol(function.name, call)
-        return new_instances(function)
+        if not isinstance(function, BoundMethod):
+            return new_instances(function)
+        owner, name = function.owner, function.name
+        if isinstance(owner, Instance):
+            return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
+        if name in _SAME_METHODS:
+            return frozenset({owner})
+        if name == "items":
+            return items([items([UNKNOWN, owner.any], (0, 1))])
+        return owner.any if name in _ONE_OF else UNKNOWN
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
@@ -353,13 +359,8 @@ class Evaluator:
             if isinstance(arguments, Items):
                 elements = [values for _, values in arguments.keyed]
                 self._pass(named.get("target", UNKNOWN), elements, {})
-        contexts = frozenset(
-            function.owner
-            for function in functions
-            if isinstance(function, BoundMethod)
-            and isinstance(function.owner, Instance)
-            and function.name in _ASYNC_RUNS
-        )
+        methods = (item for item in functions if isinstance(item, BoundMethod))
+        contexts: Values = frozenset(x.owner for x in methods if x.name in _ASYNC_RUNS)
         if contexts:
             callbacks = union([*positional[:1], named.get("callback", UNKNOWN)])
             self._pass(callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
@@ -379,17 +380,6 @@ class Evaluator:
 
 def _named(symbol: str) -> Values:
     return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
-
-
-def _of_method(owner: Instance | Items, name: str, call: ast.Call) -> Values:
-    """Return what a method of v1 or of a container can return."""
-    if isinstance(owner, Instance):
-        return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
-    if name in _SAME_METHODS:
-        return frozenset({owner})
-    if name == "items":
-        return items([items([UNKNOWN, owner.any], (0, 1))])
-    return owner.any if name in _ONE_OF else UNKNOWN
 
 
 def decorators(node: Function) -> frozenset[str]:

@@ -11,7 +11,6 @@ from tritonclient_shim.migrate.evaluator import Evaluator, is_class
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.values import (
     HANDLE,
-    UNKNOWN,
     BoundMethod,
     Instance,
     Items,
@@ -43,10 +42,8 @@ _UNMISTAKABLE = (
 _BY_METHOD = {symbol.rpartition(".")[2]: entry for symbol, entry in BY_SYMBOL.items()}
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _RAW = Symbol(f"{_FORMATS}RAW")
-_EXCEPTION = f"{API}.InferenceServerException"
+_MESSAGE = f"{API}.InferenceServerException.message"
 _NUMPY = frozenset(f"numpy.{name}" for name in REMOVED_FROM_NUMPY)
-#: Methods that only v1's exception has.
-_OF_ERRORS = frozenset({"message", "server_id", "request_id"})
 
 
 @dataclass(frozen=True)
@@ -124,8 +121,9 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     ``call``: the call whose function the expression is.
     """
     values = evaluator.of(node)
-    constructors = evaluator.constructors(values) if call else UNKNOWN
-    entries = [_entry(value, node) for value in values | constructors]
+    if call:
+        values |= evaluator.constructors(values)
+    entries = [_entry(value, node) for value in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [_BY_METHOD[node.attr]] if is_run or node.attr in _UNMISTAKABLE else []
@@ -135,21 +133,17 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
 def _entry(value: Value, node: ast.expr) -> RegistryEntry | None:
     """Return the entry of a value of an expression."""
     if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
-        return _method(value.owner.of, value.name)
+        owner, symbol = value.owner.of, f"{value.owner.of}.{value.name}"
+        if value.name == "__init__" or symbol == _MESSAGE:
+            return BY_SYMBOL.get(owner)
+        is_shared = value.name == "get_last_request_id" and owner.endswith("Context")
+        return BY_SYMBOL.get(symbol, ENTRIES["TS046"] if is_shared else None)
     if not isinstance(value, Symbol):
         return None
     if value.name in _NUMPY:
         return ENTRIES["TS201"]
     entry = _entry_of(value.name) if is_of_v1(value.name) else None
     return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
-
-
-def _method(owner: str, name: str) -> RegistryEntry | None:
-    symbol = f"{owner}.{name}"
-    if name == "get_last_request_id" and owner.endswith("Context") and symbol not in BY_SYMBOL:
-        return ENTRIES["TS046"]
-    is_part = name == "__init__" or owner == _EXCEPTION and name in _OF_ERRORS
-    return _entry_of(symbol) if is_part else BY_SYMBOL.get(symbol)
 
 
 def _entry_of(symbol: str) -> RegistryEntry | None:
