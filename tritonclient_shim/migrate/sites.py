@@ -64,6 +64,7 @@ def sites(evaluator: Evaluator) -> list[Site]:
     """Return every legacy use in a source, in the order of its nodes."""
     nodes, imports = list(evaluator.scopes.places), evaluator.imports
     unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    #: names of other packages that a star import provides, until their first read
     foreign = {name for name, symbol in imports.star.items() if not is_of_v1(symbol)}
     parts: set[ast.expr] = set()  # functions of calls that are uses, owners in dotted names
     uses: list[Site] = []
@@ -81,7 +82,7 @@ def sites(evaluator: Evaluator) -> list[Site]:
             if isinstance(node, ast.Attribute):
                 parts.update([node.value] if ids or node in parts else [])
             elif node.id in foreign and node not in parts and evaluator.is_provided(node):
-                foreign.remove(node.id)  # only the first read is a use
+                foreign.remove(node.id)
                 uses.append(Site("TS002", node))
     return uses
 
@@ -99,17 +100,19 @@ def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
         uses.append(Site(id, call.func, call))
         names = PARAMETERS.get(id, ())
         for name, value in arguments((*owner, *names), call).items():
-            patterns = (x for x in ARGUMENT_PATTERNS if x.parameter == name in names)
+            patterns = (x for x in ARGUMENT_PATTERNS if x.parameter == name and name in names)
             uses += [Site(x.id, call, call) for x in patterns if _shows(x, value, evaluator)]
     return uses
 
 
 def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: bool) -> str:
     """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
+    if "callback" in given or ("first" in given and "inputs" in given):
+        return "TS052"
     first = evaluator.of(given.get("first"))
-    has_callback = "callback" in given or {"first", "inputs"} <= given.keys()
-    is_old = any(isinstance(x, Items) for x in first) if first else is_used or "inputs" in given
-    return "TS053" if is_old and not has_callback else "TS052"
+    is_unknown = not first and (is_used or "inputs" in given)
+    is_old = is_unknown or any(isinstance(item, Items) for item in first)
+    return "TS053" if is_old else "TS052"
 
 
 # ------------------------------------------------------------- an expression → its ids
