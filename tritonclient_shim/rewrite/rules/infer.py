@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
-from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Values, element, union
+from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Values, element
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -262,10 +262,9 @@ def _sorting(draft: Draft) -> dict[ast.Call, str]:
     for call in draft.evaluator.scopes.calls:
         if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
             elements = element(draft.evaluator.of(call.args[0]))
-            firsts = union(item.at(0) for item in elements if isinstance(item, Items))
             if _has_future(elements, draft) or draft.text(call.args[0]) in keyed:
                 calls[call] = ""
-            elif _has_future(firsts, draft):
+            elif _has_future(element(elements, 0), draft):
                 calls[call] = "[0]"
     return calls
 
