@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Iterator
+from typing import Any, Iterator
 
-from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, is_class
-from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import FILLING, last_name
+from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
+from tritonclient_shim.migrate.imports import API, is_of_v1
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import (
     HANDLE,
     REQUEST,
     STATUS,
     BoundMethod,
     Instance,
-    Items,
     LocalClass,
     LocalFunction,
     Values,
+    element,
 )
 
 CONTEXTS = tuple(
@@ -38,13 +38,8 @@ _HARMLESS = frozenset(
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr", "id", "print")
 )
-_CARRYING = (
-    *(ast.Assign, ast.AnnAssign, ast.Return, ast.Yield, ast.Tuple, ast.List),
-    *(ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp, ast.withitem, ast.For, ast.Expr),
-    *(ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda),
-    *(ast.Compare, ast.UnaryOp, ast.If, ast.While, ast.Assert, ast.Delete, ast.AugAssign),
-    ast.arguments,
-)
+#: Expressions that make something new of an object, or bind it to a name unseen.
+_CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
 
 
 @dataclass(eq=False)
@@ -55,28 +50,25 @@ class Group:
     creations: list[ast.Call] = field(default_factory=list)  # in the source's order
     calls: list[ast.Call] = field(default_factory=list)  # of their methods
     taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
-    escapes: list[tuple[ast.AST, str]] = field(default_factory=list)
+    escapes: list[ast.AST] = field(default_factory=list)  # uses that lead to unknown code
 
 
 class Flows:
-    """The groups of a file, by the calls that create their objects."""
+    """The groups of a file, by their objects."""
 
     def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: set[str]) -> None:
         self._evaluator, self._taken = evaluator, taken  # names that other files read
-        self.parents: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(tree):
-            self.parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
-        self._of: dict[tuple[str, ast.Call], Group] = {}
-        self._called = {
-            value.node
-            for call in evaluator.scopes.calls
-            for value in evaluator.of(call.func)
-            if isinstance(value, LocalFunction)
-        }
-        self._used = set(_used(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.expr):
-                self._see(node)
+        nodes = list(ast.walk(tree))
+        self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
+        self._read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
+        self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
+        self._of: dict[Instance, Group] = {}
+        expressions = [node for node in nodes if isinstance(node, ast.expr)]
+        for node in expressions:
+            self._join(_objects(evaluator.of(node)))
+        for node in expressions:
+            self._use(node, self.parents[node])
 
     @property
     def groups(self) -> list[Group]:
@@ -89,66 +81,48 @@ class Flows:
             node = self.parents[node]
             yield node
 
-    def group(self, kind: str, creation: ast.Call) -> Group | None:
-        """Return the group of the object that a call creates."""
-        return self._of.get((kind, creation))
-
-    def of(self, node: ast.AST, kinds: frozenset[str] = _FOLLOWED) -> list[Group]:
+    def of(self, node: ast.AST) -> list[Group]:
         """Return the groups of the objects that an expression can stand for."""
-        values = self._evaluator.of(node)
-        instances = (value for value in values if isinstance(value, Instance) and value.of in kinds)
-        groups = (self._of.get((item.of, item.creation)) for item in instances if item.creation)
-        return list(dict.fromkeys(group for group in groups if group))
+        return list(dict.fromkeys(self._of[item] for item in _objects(self._evaluator.of(node))))
 
-    def _see(self, node: ast.expr) -> None:
-        values = self._evaluator.of(node)
-        own = [value for value in values if isinstance(value, Instance) and value.of in _FOLLOWED]
-        if own:
-            self._note(node, own)
-        else:
-            for item in _inside(values):
-                self._contained(node, item)
+    def _join(self, objects: list[Instance]) -> None:
+        """Make one group of all objects of a class, and of the groups that they are in."""
+        for kind in {item.of for item in objects}:
+            own = [item for item in objects if item.of == kind]
+            known = [group for group in map(self._of.get, own) if group]
+            calls = {item.creation for item in own if item.creation}
+            calls.update(call for group in known for call in group.creations)
+            joined = Group(kind, sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
+            self._of.update({Instance(kind, call): joined for call in calls})
 
-    def _note(self, node: ast.expr, own: list[Instance]) -> None:
-        by_kind: dict[str, Group] = {}
-        for element in own:
-            if element.creation is None:
-                continue
-            group = self._of.setdefault(
-                (element.of, element.creation), Group(element.of, [element.creation])
-            )
-            by_kind[element.of] = self._joined(by_kind.get(element.of), group)
-        for group in by_kind.values():
-            self._use(node, group, len(by_kind) > 1)
-
-    def _joined(self, first: Group | None, other: Group) -> Group:
-        if first is None or first is other:
-            return other
-        first.creations.extend(other.creations)
-        first.creations.sort(key=lambda call: (call.lineno, call.col_offset))
-        first.calls += other.calls
-        first.taken += other.taken
-        first.escapes += other.escapes
-        self._of.update({(first.kind, creation): first for creation in other.creations})
-        return first
-
-    def _use(self, node: ast.expr, group: Group, mixed: bool) -> None:
-        parent = self.parents[node]
-        if isinstance(parent, ast.Attribute):
-            outer = self.parents[parent]
-            if isinstance(outer, ast.Call) and outer.func is parent:
-                if outer not in group.calls:
+    def _use(self, node: ast.expr, parent: ast.AST) -> None:
+        """Add a use to the groups of its objects. Calls use what is in a container, too."""
+        groups = self.of(node)
+        is_mixed = len(groups) > 1
+        if isinstance(parent, (ast.Call, ast.keyword)):
+            inside = _inside(self._evaluator.of(node))
+            groups += [self._of[item] for item in inside if item in self._of]
+        for group in groups:
+            if isinstance(parent, ast.Attribute) and not parent.attr[:1].isupper():
+                outer = self.parents[parent]
+                if isinstance(outer, ast.Call) and outer.func is parent:
                     group.calls.append(outer)
-            elif not parent.attr[:1].isupper():
-                group.taken.append(parent)
-            if mixed:
-                group.escapes.append((node, "it may be an object of one class or another here"))
-            return
-        if any(map(self._is_taken, (node, *getattr(parent, "targets", ())))):
-            group.escapes.append((node, "another file reads it"))
-        reason = self._escape(node, parent, group.kind)
-        if reason:
-            group.escapes.append((node, reason))
+                else:
+                    group.taken.append(parent)
+            if is_mixed or self._escapes(node, parent, group.kind):
+                group.escapes.append(node)
+
+    def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
+        """True if what a program does next with an object is unknown."""
+        if isinstance(parent, ast.keyword):
+            parent = self.parents[parent]
+        if isinstance(parent, ast.Call):
+            is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) == "print"
+            return is_shown or not self._is_known(parent)
+        if isinstance(parent, (ast.Return, ast.Yield)):
+            return not self._is_called(parent)
+        names = (node, *getattr(parent, "targets", ()))
+        return isinstance(parent, _CHANGING) or any(map(self._is_taken, names))
 
     def _is_taken(self, node: ast.expr) -> bool:
         """True for an attribute or a variable of the module that another file reads."""
@@ -156,69 +130,28 @@ class Flows:
         shared = isinstance(node, ast.Attribute) or scopes.owner(node) is scopes.module
         return shared and last_name(node) in self._taken
 
-    def _contained(self, node: ast.expr, instance: Instance) -> None:
-        parent, kind = self.parents[node], instance.of
-        if instance.creation and isinstance(parent, (ast.Call, ast.keyword)):
-            reason = self._escape(node, parent, kind)
-            new = Group(kind, [instance.creation])
-            if reason:
-                self._of.setdefault((kind, instance.creation), new).escapes.append((node, reason))
-
-    def _escape(self, node: ast.expr, parent: ast.AST, kind: str) -> str:
-        """Return why the next use of an object is unknown; '' if it is known."""
-        if isinstance(parent, ast.keyword):
-            parent = self.parents[parent]
-        if isinstance(parent, ast.Call):
-            shows = kind == REQUEST and last_name(parent.func) == "print"
-            is_known = not shows and self._known(parent, node)
-            return "" if is_known else f"{last_name(parent.func) or 'a call'}() gets it"
-        if isinstance(parent, (ast.Return, ast.Yield)) and not self._is_called(parent):
-            return "its function returns it"
-        if isinstance(parent, ast.Subscript) and parent.slice is node:
-            return ""
-        if isinstance(parent, _CARRYING) or type(parent).__name__ in ("Index", "Match"):
-            return ""
-        return "it is used in an expression"
-
     def _is_called(self, node: ast.AST) -> bool:
-        """True if the file calls the function that a node is in."""
-        function = self._evaluator.scopes.places[node].scope.node
+        """True if only this file calls the function, or reads the property, that a node is in."""
+        function: Any = self._evaluator.scopes.places[node].scope.node
         name = getattr(function, "name", "")
-        return name not in self._taken and (function in self._called or name in self._used)
+        is_read = name in self._read and not PROPERTIES.isdisjoint(decorators(function))
+        return name not in self._taken and (is_read or function in self._called)
 
-    def _known(self, call: ast.Call, node: ast.expr) -> bool:
-        if call.func is node:
-            return False
+    def _is_known(self, call: ast.Call) -> bool:
+        """True if the evaluator follows the arguments of a call, or the function ignores them."""
         values = self._evaluator.of(call.func)
-        local = any(isinstance(value, (LocalFunction, LocalClass)) for value in values)
-        methods = (value for value in values if isinstance(value, BoundMethod))
-        own = any(
-            isinstance(item.owner, Instance) and item.owner.of in CONTEXTS for item in methods
-        )
-        shared = any(
-            str(getattr(value, "name", "")).startswith("tensorrtserver.") for value in values
-        ) and not any(is_class(str(getattr(value, "name", ""))) for value in values)
-        name = last_name(call.func)
-        if name in {*FILLING, "setdefault"}:
-            return any(isinstance(getattr(value, "owner", None), Items) for value in values)
-        return local or own or shared or name in _HARMLESS
+        followed = any(isinstance(x, (LocalFunction, LocalClass, BoundMethod)) for x in values)
+        is_v1 = any(is_of_v1(str(getattr(value, "name", ""))) for value in values)
+        return followed or is_v1 or last_name(call.func) in _HARMLESS
 
 
-def _used(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of properties and ``__getitem__``: programs call them without brackets."""
-    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    functions = (node for node in ast.walk(tree) if isinstance(node, kinds) and node.name in read)
-    yield from (function.name for function in functions if decorators(function) & PROPERTIES)
-    if any(isinstance(node, ast.Subscript) for node in ast.walk(tree)):
-        yield "__getitem__"
+def _objects(values: Values) -> list[Instance]:
+    """Return the objects with groups."""
+    instances = (value for value in values if isinstance(value, Instance))
+    return [item for item in instances if item.of in _FOLLOWED and item.creation]
 
 
 def _inside(values: Values) -> list[Instance]:
-    instances: list[Instance] = []
-    for value in values:
-        if isinstance(value, Items):
-            inner = value.any
-            instances += [x for x in inner if isinstance(x, Instance) and x.of in _FOLLOWED]
-            instances += _inside(inner)
-    return instances
+    """Return the objects in containers."""
+    inner = element(values)
+    return [*_objects(inner), *_inside(inner)] if inner else []

@@ -268,10 +268,9 @@ class _Planner:
 
     def _contexts(self, group: Group) -> Contexts:
         """Return what contexts become: clients, or objects that know their model."""
-        taken = [(x, "its method is handed on") for x in group.taken if x not in self._renamed]
         if group.kind != INFER:
-            for node, reason in (*group.escapes, *taken):
-                raise Refused(f"{reason}, and expects v1's context", node=node)
+            for node in (*group.escapes, *(x for x in group.taken if x not in self._renamed)):
+                raise Refused("code that gets it may expect v1's context", node=node)
             return Contexts(group, self._draft)
         if self._unit.kind or group.escapes:
             return Contexts(group, self._draft, Form.OBJECT, escapes=True)

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Callable
 
 from tritonclient_shim.migrate.scopes import last_name
-from tritonclient_shim.migrate.values import HANDLE
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
@@ -36,7 +35,7 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
     """Return what is unsafe about a handle."""
     if handle is None:
         raise Refused("give the handle as the first argument")
-    return "" if draft.flows.of(handle, frozenset({HANDLE})) else _ELSEWHERE
+    return "" if draft.flows.of(handle) else _ELSEWHERE
 
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -52,8 +51,7 @@ def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
     """Return the rule for a function that becomes a helper with equal arguments."""
 
     def rule(node: ast.AST, draft: Draft) -> Plan:
-        group = draft.flows.group(HANDLE, node) if isinstance(node, ast.Call) else None
-        unsafe = _ELSEWHERE if group and group.escapes else ""
+        unsafe = _ELSEWHERE if any(group.escapes for group in draft.flows.of(node)) else ""
         return Plan(f"{{{helper}}}", (), f"{helper}(…)", unsafe, at=getattr(node, "func", node))
 
     return rule

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Tuple
 
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -48,7 +47,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
-    group, parents = draft.flows.group(STATUS, call), draft.flows.parents
+    group, parents = next(iter(draft.flows.of(call)), None), draft.flows.parents
     closes = any(isinstance(parents[x], ast.withitem) for x in contexts.creations)
     closes |= any(last_name(use.func) in CLOSING for use in contexts.calls)
     outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
