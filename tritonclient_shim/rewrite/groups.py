@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Callable, Iterator, List, Tuple
+from typing import Callable, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
@@ -54,12 +54,6 @@ class _Unit:
     sites: list[Site] = field(default_factory=list)  # that belong to no group
     kind: str = ""  # all contexts of a class, whose objects come from elsewhere, too
     stays: Refused | None = None  # why they are not rewritten
-    hidden: ast.Call | None = None  # a request whose outputs are not in the call
-
-    @property
-    def kinds(self) -> set[str]:
-        """Return the classes of the contexts."""
-        return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
 
     @property
     def calls(self) -> set[ast.Call]:
@@ -73,21 +67,31 @@ def rewrite(draft: Draft) -> None:
     plans: Plans = []
     for unit in units:
         try:
-            plans += _Planner(draft, unit).plans()
+            plans += _plans(unit, draft)
         except Refused as refused:
             unit.stays = refused
     stayed = [unit for unit in units if unit.stays]
-    draft.contexts_stay = any(INFER in unit.kinds for unit in stayed)
-    if draft.contexts_stay and (draft.has("TS063") or draft.has("TS081", "TS086")):
+    kinds = {unit.kind for unit in stayed if unit.sites}
+    draft.contexts_stay = INFER in kinds.union(x.kind for unit in stayed for x in unit.groups)
+    if draft.contexts_stay and draft.has("TS063", "TS081", "TS086"):
         for unit in units:
-            if unit.hidden and not unit.stays:
-                unit.stays = Refused(_SHARED, node=unit.hidden)
+            unit.stays = unit.stays or _shared(unit, draft)
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
     plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, bool(stayed)), *plans):
         carry_out(plan, node, draft)
+
+
+def _shared(unit: _Unit, draft: Draft) -> Refused | None:
+    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
+    for site in draft.sites:
+        if site.id in _REQUESTS and site.call in unit.calls:
+            outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
+            if not isinstance(outputs, ast.Dict):
+                return Refused(_SHARED, node=site.call)
+    return None
 
 
 def _units(draft: Draft) -> list[_Unit]:
@@ -176,14 +180,14 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
         draft.kept.add("tensorrtserver.shared_memory")
     if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
-    inside = {id(node) for call in unit.calls for node in ast.walk(call)}
     for group in unit.groups:
         for call in group.creations:
             _keep_protocol(call, CREATIONS[group.kind], draft)
     line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
-        is_constant = site.id in (*FORMATS, *PROTOCOLS) and id(site.node) in inside
-        if site.call in unit.calls or is_constant or site in unit.sites:
+        is_constant = site.id in (*FORMATS, *PROTOCOLS)
+        around = draft.flows.around(site.node) if is_constant else [site.call]
+        if site in unit.sites or not unit.calls.isdisjoint(around):
             draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
 
 
@@ -202,125 +206,110 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
 
     Outside of calls, what contexts that stay may need stays. Flags have equal numbers.
     """
-    inside = {id(part) for node, _ in plans for part in ast.walk(node)}
-    rules = {**FORMATS, **PROTOCOLS}
-    is_safe = not draft.options.unsafe
-    contexts_elsewhere = draft.beside.has_contexts or (draft.beside.linked and is_safe)
-    reasons = dict.fromkeys(PROTOCOLS, _kept_protocols(draft))
-    if is_partial or contexts_elsewhere:
-        reasons = dict.fromkeys(PROTOCOLS, _KEPT)
-    if draft.contexts_stay or contexts_elsewhere:
-        reasons.update(dict.fromkeys(_FORMS, _KEPT))
+    rules, changed = {**FORMATS, **PROTOCOLS}, {node for node, _ in plans}
+    kept = Refused(_KEPT, by_option=True)
+    elsewhere = draft.beside.has_contexts or (draft.beside.linked and not draft.options.unsafe)
+    reason = kept if is_partial or elsewhere else _kept_protocols(draft)
+    reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
+    if draft.contexts_stay or elsewhere:
+        reasons.update(dict.fromkeys(_FORMS, kept))
     constants: Plans = []
     for site in draft.sites:
-        node, reason = site.whole, reasons.get(site.id, "")
+        node = site.whole
         if site.id not in rules or draft.outcome(site):
             continue
-        if reason and id(node) not in inside:
-            draft.todo(node, reason, comment=reason != _KEPT)
-            continue
         try:
+            if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
+                raise reasons[site.id]
             constants.append((node, checked(rules[site.id](node, draft), node, draft)))
         except Refused as refused:
             draft.refuse(node, refused)
     return constants
 
 
-def _kept_protocols(draft: Draft) -> str:
-    """Return why all protocols of a file stay v1's; '' if each can become a name."""
+def _kept_protocols(draft: Draft) -> Refused | None:
+    """Return why all protocols of a file stay v1's, unless each can become a name."""
     if draft.shows(is_protocol):
-        return "print a name of your own in place of the protocol"
-    for site in draft.sites:
-        try:
+        return Refused("print a name of your own in place of the protocol")
+    try:
+        for site in draft.sites:
             if site.id in PROTOCOLS:
                 checked(PROTOCOLS[site.id](site.whole, draft), site.whole, draft)
-        except Refused as refused:
-            return str(refused)
-    return ""
+    except Refused as refused:
+        return refused
+    return None
 
 
-class _Planner:
-    """A planner for the rewrite of a unit."""
+def _plans(unit: _Unit, draft: Draft) -> Plans:
+    """Return the plans for all uses in a unit. Raise Refused if one cannot be rewritten."""
+    if unit.stays:
+        raise unit.stays
+    renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
+    plans: Plans = []
+    for group in unit.groups:
+        taken = [node for node in group.taken if node in renamed]
+        unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
+        if group.kind != INFER and unknown:
+            raise Refused("code that gets it may expect v1's context", node=unknown[0])
+        contexts = _contexts(group, unit, draft)
+        id = CREATIONS[group.kind]
+        plans += [(call, _at(call, client, draft, contexts, id)) for call in group.creations]
+        plans += [(call, _use(call, draft, contexts)) for call in group.calls]
+        plans += [(x, _at(x, METHODS[renamed[x]], draft, contexts)) for x in taken]
+        if taken:
+            plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
+    strays = {site.whole: site for site in unit.sites}
+    return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
 
-    def __init__(self, draft: Draft, unit: _Unit) -> None:
-        self._draft, self._unit = draft, unit
-        self._renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
 
-    def plans(self) -> Plans:
-        """Return the plans for all uses in the unit. Raise Refused if one cannot be rewritten."""
-        if self._unit.stays:
-            raise self._unit.stays
-        plans = [plan for group in self._unit.groups for plan in self._group(group)]
-        strays = {site.whole: site for site in self._unit.sites}
-        return plans + [(node, self._at(node, self._stray, strays[node])) for node in strays]
+def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:
+    """Return what contexts become: clients, or objects that know their model."""
+    if group.kind == INFER and (unit.kind or group.escapes):
+        return Contexts(group, draft, Form.OBJECT, escapes=True)
+    try:
+        form = form_of(group, draft) if group.kind == INFER else Form.CLIENT
+        return Contexts(group, draft, form)
+    except Refused as refused:
+        refused.node = group.creations[0]
+        raise
 
-    def _group(self, group: Group) -> Iterator[tuple[ast.AST, Plan]]:
-        """Yield the plans for contexts and their uses."""
-        contexts = self._contexts(group)
-        for call in group.creations:
-            yield call, self._at(call, client, CREATIONS[group.kind], self._draft, contexts)
-        for call in group.calls:
-            yield call, self._use(call, contexts)
-        for node in set(group.taken) & self._renamed.keys():
-            yield node, self._at(node, METHODS[self._renamed[node]], self._draft, contexts)
-            for site in filter(_is_held, self._draft.sites):
-                yield site.whole, Plan(what="the same")
 
-    def _contexts(self, group: Group) -> Contexts:
-        """Return what contexts become: clients, or objects that know their model."""
-        if group.kind != INFER:
-            for node in (*group.escapes, *(x for x in group.taken if x not in self._renamed)):
-                raise Refused("code that gets it may expect v1's context", node=node)
-            return Contexts(group, self._draft)
-        if self._unit.kind or group.escapes:
-            return Contexts(group, self._draft, Form.OBJECT, escapes=True)
-        try:
-            return Contexts(group, self._draft, form_of(group, self._draft))
-        except Refused as refused:
-            refused.node = group.creations[0]
-            raise
+def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """Return the plan for a call of a context's method."""
+    for id in [site.id for site in draft.sites if site.call is call]:
+        if id in METHODS:
+            return _at(call, METHODS[id], draft, contexts)
+        if id in BY_HAND:
+            raise Refused(BY_HAND[id], node=call)
+    if last_name(call.func) in _NEUTRAL:
+        return Plan(what="stays")
+    raise Refused(f"no client has a method {last_name(call.func)}", node=call)
 
-    def _use(self, call: ast.Call, contexts: Contexts) -> Plan:
-        assert isinstance(call.func, ast.Attribute)
-        draft, name = self._draft, call.func.attr
-        ids = [site.id for site in draft.sites if site.call is call]
-        known = next((id for id in ids if id in METHODS), "")
-        if known:
-            outputs = arguments(PARAMETERS.get(known, ()), call).get("outputs")
-            if known in _REQUESTS and not isinstance(outputs, ast.Dict):
-                self._unit.hidden = call
-            return self._at(call, METHODS[known], draft, contexts)
-        if name in _NEUTRAL:
-            return Plan(what="stays")
-        reasons = [BY_HAND[id] for id in ids if id in BY_HAND]
-        raise Refused(reasons[0] if reasons else f"no client has a method {name}", node=call)
 
-    def _stray(self, node: ast.AST, site: Site) -> Plan:
-        """Return the plan for a use that belongs to no group."""
-        draft = self._draft
-        if site.id in MEMORY:
-            return MEMORY[site.id](node, draft)
-        if site.id in BY_HAND:
-            raise Refused(BY_HAND[site.id])
-        if site.id in METHODS:
-            if not isinstance(node, ast.Call):
-                raise Refused("call the method instead of handing it on")
-            return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
-        owner = draft.evaluator.of(getattr(site.node, "value", site.node))
-        is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
-        if isinstance(node, ast.Call) and not is_method:  # of the constructor
-            made = Contexts(Group(INFER, [node]), draft, Form.OBJECT, escapes=True)
-            return client(node, site.id, draft, made)
-        return class_itself(site.node, draft)
+def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
+    """Return the plan for a use that belongs to no group."""
+    if site.id in MEMORY:
+        return MEMORY[site.id](node, draft)
+    if site.id in METHODS:
+        if not isinstance(node, ast.Call):
+            raise Refused("call the method instead of handing it on")
+        return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+    owner = draft.evaluator.of(getattr(site.node, "value", site.node))
+    is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
+    if isinstance(node, ast.Call) and not is_method:  # of the constructor
+        made = Contexts(Group(INFER, [node]), draft, Form.OBJECT, escapes=True)
+        return client(node, draft, made, site.id)
+    return class_itself(site.node, draft)
 
-    def _at(self, node: ast.AST, rule: Callable[..., Plan], *more: object) -> Plan:
-        """Return the plan of a rule for a node. Raise Refused, with a node, if the rule refuses."""
-        whole = {*METHODS, *CREATIONS.values(), *MEMORY}
-        ids = {site.id for site in self._draft.sites if site.whole is node} & whole
-        try:
-            if not self._draft.options.selects(*ids):
-                raise Refused(NOT_SELECTED, by_option=True)
-            return checked(rule(node, *more), node, self._draft)
-        except Refused as refused:
-            refused.node = refused.node or node
-            raise
+
+def _at(node: ast.AST, rule: Callable[..., Plan], draft: Draft, *more: object) -> Plan:
+    """Return the plan of a rule for a node. Raise Refused, with a node, if the rule refuses."""
+    whole = {*METHODS, *CREATIONS.values(), *MEMORY}
+    ids = {site.id for site in draft.sites if site.whole is node} & whole
+    try:
+        if not draft.options.selects(*ids):
+            raise Refused(NOT_SELECTED, by_option=True)
+        return checked(rule(node, draft, *more), node, draft)
+    except Refused as refused:
+        refused.node = refused.node or node
+        raise

@@ -31,7 +31,7 @@ _HIDDEN = "its arguments are in a list or dict; they must be those of InferConte
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
-def client(call: ast.Call, id: str, draft: Draft, contexts: Contexts) -> Plan:
+def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
     if contexts.is_object and (has_list(call) or has_hidden(call)):
         return _by_arguments(call, draft, contexts)
