@@ -33,10 +33,9 @@ CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 #: Calls that pass their arguments on, or ignore them.
 _HARMLESS = frozenset(
-    ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted")
-    + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context")
-    + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
-    + ("addCleanup", "setattr", "id", "print")
+    ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted", "deque")
+    + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
+    + ("setattr", "id", "print")
 )
 #: Expressions that make something new of an object, or bind it to a name unseen.
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
@@ -89,9 +88,8 @@ class Flows:
         """Make one group of all objects of a class, and of the groups that they are in."""
         for kind in {item.of for item in objects}:
             own = [item for item in objects if item.of == kind]
-            known = [group for group in map(self._of.get, own) if group]
-            calls = {item.creation for item in own if item.creation}
-            calls.update(call for group in known for call in group.creations)
+            known = (self._of[item].creations for item in own if item in self._of)
+            calls = {item.creation for item in own if item.creation}.union(*known)
             joined = Group(kind, sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
             self._of.update({Instance(kind, call): joined for call in calls})
 
