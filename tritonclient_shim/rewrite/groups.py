@@ -39,7 +39,7 @@ _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
 _REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 _UNKNOWN = "create the context in the file that uses it"
-_SHARED = "change the contexts that stay first: they may share its outputs"
+_SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _KEPT = "stays for the contexts that stay"
@@ -75,15 +75,23 @@ def rewrite(draft: Draft) -> None:
     draft.contexts_stay = INFER in kinds.union(x.kind for unit in stayed for x in unit.groups)
     if draft.contexts_stay and draft.has("TS063", "TS081", "TS086"):
         for unit in units:
-            for group in unit.groups:
-                if group.kind == INFER and not unit.stays:
-                    unit.stays = Refused(_SHARED, node=group.creations[0])
+            unit.stays = unit.stays or _shared(unit, draft)
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
     plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, bool(stayed)), *plans):
         carry_out(plan, node, draft)
+
+
+def _shared(unit: _Unit, draft: Draft) -> Refused | None:
+    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
+    for site in draft.sites:
+        if site.id in _REQUESTS and site.call in unit.calls:
+            outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
+            if not isinstance(outputs, ast.Dict):
+                return Refused(_SHARED, node=site.call)
+    return None
 
 
 def _units(draft: Draft) -> list[_Unit]:
@@ -170,7 +178,7 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
-    if STATUS in unit.kinds:
+    if STATUS in (unit.kind, *(group.kind for group in unit.groups)):
         draft.kept.add(CONFIGS)
     for group in unit.groups:
         for call in group.creations:
