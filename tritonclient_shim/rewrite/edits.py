@@ -6,18 +6,18 @@ import ast
 import io
 import re
 from collections import defaultdict
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, Callable, Iterable, Mapping, Tuple
 
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
-_BLANK = re.compile(r"(?:\s|#.*|\\\n)*")  # before an argument
-_CLOSING = re.compile(r"(?:\s*\))*")  # after it
+#: What follows the function or an argument of a call: its brackets, a comma, comments.
+_BEHIND = re.compile(r"((?:\s*\))*)((?:\s|#.*|\\\n)*[(,]?(?:\s|#.*|\\\n)*)")
 
 
 class Edits:
-    """Planned changes: nodes, lines before and after statements, comments above them."""
+    """Planned changes: of nodes, and lines before and after statements."""
 
     def __init__(self, text: str, parents: Mapping[ast.AST, ast.AST]) -> None:
         self._parents, self._whole = parents, (0, len(text))
@@ -28,7 +28,6 @@ class Edits:
         self._removed: set[ast.stmt] = set()
         self.before: dict[ast.stmt, list[str | Callable[[], str]]] = defaultdict(list)
         self.after: dict[ast.stmt, list[str]] = defaultdict(list)
-        self.comments: dict[ast.stmt, list[str]] = defaultdict(list)
 
     def change(self, node: ast.AST, change: Change) -> None:
         """Replace a node by what a function returns for its text."""
@@ -45,6 +44,13 @@ class Edits:
             self._removed.add(node)
         else:
             self.change(node, lambda old: "pass")
+
+    def comment(self, node: ast.stmt, text: str) -> None:
+        """Add a comment above a statement and its other comments, unless it has the comment."""
+        above = reversed(self._rows[: self._first_row(node)])
+        present = takewhile(lambda row: row.strip()[:1] in ("", "#"), above)
+        if text not in map(str.strip, present):
+            self.before[node].insert(0, text)
 
     # --- the source
 
@@ -66,17 +72,19 @@ class Edits:
         rest = self._text[end : self._starts[node.end_lineno or 0]]
         return not above.strip() and rest.strip()[:1] in ("", "#")
 
-    def arguments(self, call: ast.Call) -> list[Span]:
-        """Return where each argument of a call is, with its keyword and its parentheses."""
-        values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        limits = [*(self.span(value)[0] for value in values[1:]), self.span(call)[1] - 1]
-        at = self._text.index("(", self.span(call.func)[1]) + 1
-        spans = []
-        for value, limit in zip(values, limits):
-            start, end = _end(_BLANK, self._text, at), self.span(value)[1]
-            spans.append((start, _end(_CLOSING, self._text[:limit], end)))
-            at = self._text.find(",", end, limit) + 1
-        return spans
+    def parts(self, call: ast.Call) -> list[tuple[str, str]]:
+        """Return the new text of a call's function and of each argument, and the text behind it.
+
+        The text behind an argument ends where the next argument, or its keyword, starts.
+        """
+        start, end = self.span(call)
+        text, parts = self._text[: end - 1], []
+        for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
+            match = _BEHIND.match(text, self.span(node)[1])
+            assert match
+            parts.append((self._rendered((start, match.end(1))), match[2]))
+            start = match.end()
+        return parts
 
     def span(self, node: Any) -> Span:
         """Return where a node is in the text."""
@@ -93,43 +101,40 @@ class Edits:
 
     def new(self, node: ast.AST) -> str:
         """Return the text of a node with all changes."""
-        return self.rendered(self.span(node))
-
-    def rendered(self, span: Span) -> str:
-        """Return a part of the text with all changes of nodes."""
-        return _joined(self._text, span, self._nodes(span))
+        return self._rendered(self.span(node))
 
     def changed(self) -> str:
         """Return the text with all changes."""
-        parts = {**self._nodes(self._whole), **self._lines()}
-        return _joined(self._text, self._whole, parts)
+        return self._joined(self._whole, {**self._nodes(self._whole), **self._lines()})
+
+    def _rendered(self, span: Span, but: Span | None = None) -> str:
+        """Return a part of the text with all changes of nodes, but not those of one span."""
+        return self._joined(span, self._nodes(span, but))
 
     def _nodes(self, whole: Span, but: Span | None = None) -> dict[Span, str]:
-        spans = (span for span in self._changes if _is_in(span, whole) and span != but)
-        return {span: self._changed(span) for span in spans}
-
-    def _changed(self, span: Span) -> str:
-        text = _joined(self._text, span, self._nodes(span, but=span))
-        for change in self._changes[span]:
-            text = change(text)
-        return text
+        """Return the new texts of the nodes in a part of the text."""
+        texts = {}
+        for span, changes in self._changes.items():
+            if whole[0] <= span[0] and span[1] <= whole[1] and span != but:
+                texts[span] = self._rendered(span, but=span)
+                for change in changes:
+                    texts[span] = change(texts[span])
+        return texts
 
     def _lines(self) -> dict[Span, str]:
         """Return the lines before, after and instead of statements."""
         lines: dict[Span, str] = defaultdict(str)
-        for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
+        for node in {**self.before, **self.after, **dict.fromkeys(self._removed)}:
             first = self._first_row(node)
             start, end = self._starts[first], self._starts[node.end_lineno or 0]
-            above = self._indented(first, [*self._missing(node, first), *self.before.get(node, ())])
+            above = self._indented(first, self.before.get(node, ()))
             below = self._indented(first, self.after.get(node, ()))
+            lines[start, start] += above
+            lines[end, end] = below + lines[end, end]
             if node in self._removed:
                 while not above + below and first and not self._rows[first - 1].strip():
                     first -= 1
-                lines[self._starts[first], end] = above + below
-                continue
-            lines[start, start] += above
-            if below:
-                lines[end, end] = below + lines[end, end]
+                lines[self._starts[first], end] = ""
         return lines
 
     def _first_row(self, node: ast.stmt) -> int:
@@ -146,30 +151,11 @@ class Edits:
         lines = (text if isinstance(text, str) else text() for text in texts)
         return "".join(f"{indent}{x}{newline}" for text in lines for x in text.split("\n"))
 
-    def _missing(self, node: ast.stmt, row: int) -> list[str]:
-        """Return the comments of a statement that it lacks so far."""
-        present = set()
-        while row and self._rows[row - 1].strip()[:1] in ("", "#"):
-            row -= 1
-            present.add(self._rows[row].strip())
-        return [text for text in dict.fromkeys(self.comments.get(node, ())) if text not in present]
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Return where a part of a text that a pattern matches ends."""
-    match = pattern.match(text, start)
-    return match.end() if match else start
-
-
-def _is_in(inner: Span, outer: Span) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
-def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
-    """Return a part of a text with its replacements. Ignore replacements inside of others."""
-    text, at = "", span[0]
-    for start, end in sorted(parts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
-        if start >= at:
-            text += whole[at:start] + parts[start, end]
-            at = end
-    return text + whole[at : span[1]]
+    def _joined(self, span: Span, parts: Mapping[Span, str]) -> str:
+        """Return a part of the text with replacements. Ignore replacements inside of others."""
+        text, at = "", span[0]
+        for start, end in sorted(parts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
+            if start >= at:
+                text += self._text[at:start] + parts[start, end]
+                at = end
+        return text + self._text[at : span[1]]

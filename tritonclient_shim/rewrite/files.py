@@ -152,9 +152,9 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
         if outcome.state is State.TODO and outcome.comment:
             same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
             same += [site.id] if site.id not in same else []
-    for (statement, what), own in ids.items():
+    for (statement, what), own in reversed(ids.items()):
         text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[own[0]].guide})"
-        draft.edits.comments[statement].append(text)
+        draft.edits.comment(statement, text)
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:

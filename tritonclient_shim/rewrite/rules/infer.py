@@ -14,7 +14,7 @@ from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
 from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Values, element
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import NewArgument, call_arguments, call_text, owner
+from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.options import Plan, Refused
@@ -44,7 +44,7 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if contexts.is_object:
         plain = partial(_plain_outputs, arguments, draft)
         return Plan(what="run of an InferModel", also=plain)
-    options = _options(arguments, draft, contexts)
+    options = partial(_options, arguments, draft, contexts)
     in_lines = None if regions else lines.lines_of(call, arguments, options, draft, contexts)
     if in_lines is not None:
         write = partial(lines.write, in_lines, call, draft)
@@ -119,8 +119,7 @@ def _request(
     if contexts.is_object:
         own = {name: name for name in names if name != "callback"}
         kept = {**own, "inputs": "", "outputs": ""}
-    after = _options(arguments, draft, contexts)
-    after += [f"**{draft.text(item.value)}" for item in call.keywords if item.arg is None]
+    hidden = [f"**{draft.text(item.value)}" for item in call.keywords if item.arg is None]
     if contexts.form is Form.CLIENT:
         draft.need(function)
 
@@ -132,14 +131,13 @@ def _request(
             called += ".run"
         if pool:
             called, before = f"{pool}.submit", [called, *before]
+        after = [*_options(arguments, draft, contexts), *hidden]
         return call_text(draft.edits, call, called, names, before, kept, after)
 
     return change
 
 
-def _options(
-    arguments: Mapping[str, ast.expr], draft: Draft, contexts: Contexts
-) -> list[NewArgument]:
+def _options(arguments: Mapping[str, ast.expr], draft: Draft, contexts: Contexts) -> list[str]:
     """Return the version of the model and the sequence as arguments of ``infer``."""
     if contexts.is_object:
         return []
@@ -147,21 +145,17 @@ def _options(
     corr_id, flags = arguments.get("corr_id"), arguments.get("flags")
     if corr_id is not None and draft.constant(corr_id):
         options["sequence_id"] = f"int({draft.text(corr_id)})"
-    texts: list[NewArgument] = [f"{key}={value}" for key, value in options.items()]
-    if flags is None or draft.constant(flags) in (0, None):
-        return texts
     if isinstance(flags, ast.Attribute) and flags.attr in FLAGS:
-        name = flags.attr[len("FLAG_") :].lower()
-        return texts if name == "none" else [*texts, f"{name}=True"]
-
-    def start_and_end() -> str:
+        options[flags.attr[len("FLAG_") :].lower()] = "True"
+    elif flags is not None and draft.constant(flags) not in (0, None):
         first = again = draft.primary(flags)
         if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
             again = draft.called("flags")
             first = f"({again} := {draft.new(flags)})"
-        return f"sequence_start=bool({first} & 1), sequence_end=bool({again} & 2)"
-
-    return [*texts, start_and_end]
+        options["sequence_start"] = f"bool({first} & 1)"
+        options["sequence_end"] = f"bool({again} & 2)"
+    options.pop("none", None)
+    return [f"{key}={value}" for key, value in options.items()]
 
 
 # ------------------------------------------------------------------------ asynchronous requests
@@ -195,7 +189,7 @@ def _lines_of_all(draft: Draft, contexts: Contexts) -> Mapping[ast.Call, lines.L
     requests = {}
     for call, id in calls.items():
         arguments = _request_arguments(PARAMETERS[id], call, draft, contexts)
-        options = _options(arguments, draft, contexts)
+        options = partial(_options, arguments, draft, contexts)
         request = lines.lines_of(call, arguments, options, draft, contexts)
         if request is None or not request.has_rows:
             return {}

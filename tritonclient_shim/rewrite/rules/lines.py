@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Mapping, Sequence, Tuple
+from typing import Callable, Mapping, Sequence, Tuple
 
 from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.rewrite.calls import NewArgument, owner
+from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Contexts, Form, context_arguments
 from tritonclient_shim.rewrite.rules.names import protocol_of
@@ -39,7 +39,7 @@ class Lines:
     """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
 
     call: ast.Call
-    options: Sequence[NewArgument]
+    options: Callable[[], Sequence[str]]  # further arguments of ``infer``
     contexts: Contexts
     draft: Draft
     model: ModelProfile
@@ -101,9 +101,8 @@ class Lines:
         """Return the arguments of ``infer``."""
         draft = self.draft
         outputs = self._requested() if len(self.outputs) == 1 else draft.called("outputs")
-        options = [item if isinstance(item, str) else item() for item in self.options]
-        parts = [self.contexts.name(), draft.called("inputs"), f"outputs={outputs}", *options]
-        return ", ".join(parts)
+        parts = [self.contexts.name(), draft.called("inputs"), f"outputs={outputs}"]
+        return ", ".join([*parts, *self.options()])
 
     def results(self, answer: str) -> str:
         """Return the results as v1 had them: a list of rows for each name."""
@@ -121,7 +120,7 @@ class Lines:
 def lines_of(
     call: ast.Call,
     arguments: Mapping[str, ast.expr],
-    options: Sequence[NewArgument],
+    options: Callable[[], Sequence[str]],
     draft: Draft,
     contexts: Contexts,
 ) -> Lines | None:
