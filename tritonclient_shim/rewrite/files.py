@@ -73,11 +73,10 @@ def migrate(
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
-        new, uses, header = _migrated(source, text, options, Neighbours(path, texts or {}))
-    if header is None:
-        return Migrated(path, data, data, uses)
-    after = restored(new).encode(encoding)
-    return Migrated(path, data, after, uses, header.helpers, header.protocols)
+        draft = Draft(source, text, options, Neighbours(path, texts or {}))
+        uses = _rewritten(draft)
+        after = restored(draft.edits.changed()).encode(encoding)
+    return Migrated(path, data, after, uses, frozenset(draft.helpers), frozenset(draft.modules))
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
@@ -96,31 +95,27 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
 
 def scan(source: ParsedSource) -> list[UsageRow]:
     """Return every legacy use, once per line. Mark those that ``migrate --unsafe`` rewrites."""
-    text, beside = "\n".join(source.lines), Neighbours(source.path, {})
-    uses = _migrated(source, text, MigrateOptions(unsafe=True), beside)[1]
+    options, beside = MigrateOptions(unsafe=True), Neighbours(source.path, {})
+    uses = _rewritten(Draft(source, "\n".join(source.lines), options, beside))
     return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
 
 
-def _migrated(
-    source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
-) -> tuple[str, _Uses, FileHeader | None]:
-    """Return the rewritten text, its uses, and its imports; None for these if nothing changes."""
-    draft = Draft(source, text, options, beside)
+def _rewritten(draft: Draft) -> _Uses:
+    """Rewrite a file, and return its uses."""
     if not draft.evaluator.imports.uses_v1:
-        return text, [], None
-    if source.path.endswith(".ipynb"):
-        return text, _uses(source, dict.fromkeys(draft.sites, _NOTEBOOK)), None
+        return []
+    if draft.source.path.endswith(".ipynb"):
+        return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
     stub.rewrite(draft)
     groups.rewrite(draft)
     _loose(draft)
     outcomes = {site: draft.outcome(site) or _undecided(site) for site in draft.sites}
     _comment(outcomes, draft)
-    header = FileHeader(draft, ast.parse(draft.edits.changed() + "\n"))
+    header = FileHeader(draft)
     header.rewrite()
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
-    new = draft.edits.changed()
-    return new, _uses(source, outcomes), header if new != text else None
+    return _uses(draft.source, outcomes)
 
 
 def _undecided(site: Site) -> SiteOutcome:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from itertools import takewhile
-from typing import Iterable, Mapping
+from typing import Iterable
 
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
@@ -36,33 +36,28 @@ _SUCCESSORS = {
 
 
 class FileHeader:
-    """Rewrites the imports of a draft.
+    """Rewrites the imports of a draft, by the names that its rewritten body reads."""
 
-    ``text``: the rewritten body. Its names decide which imports stay.
-    """
-
-    def __init__(self, draft: Draft, text: ast.Module) -> None:
-        self._draft, taken = draft, draft.beside.taken
+    def __init__(self, draft: Draft) -> None:
+        self._draft, imports = draft, draft.evaluator.imports
+        text = ast.parse("\n".join((draft.edits.changed(), *draft.imports)))
         names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
-        #: what this file or its importers read
-        self._read = {*taken, *(x.id for x in names if not isinstance(x.ctx, ast.Store))}
-        self._read.update(line.partition(" = ")[2].partition("(")[0] for line in draft.imports)
-        called = {name: draft.called(name) for name in draft.helpers}
-        called = {name: own for name, own in called.items() if own in self._read}
-        self.helpers, self.protocols = frozenset(called), frozenset(draft.modules)
+        loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+        self._read = loads | draft.beside.taken  # by the file or its importers
+        draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
         clients = self._read.intersection(f"{name}client" for name in draft.modules)
         self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
-        if called:
-            self._needed.add(_helpers_line(called, draft))
+        if draft.helpers:
+            self._needed.add(_helpers_line(draft))
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
-        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)} | taken
-        star, self._symbols = draft.evaluator.imports.star, draft.evaluator.imports.symbols
-        #: what only star imports bind and is read, and what it stands for
-        self._star = {x: star[x] for x in provided & self._read & star.keys()}
-        self._star_stays = any(
-            is_of_v1(name) and (bound in taken or not self._successor(name))
-            for bound, name in self._star.items()
-        )
+        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
+        provided |= draft.beside.taken
+        #: the imports of what only star imports bind and is read
+        self._star = [
+            self._line(name, bound)
+            for bound, name in imports.star.items()
+            if bound in provided & self._read
+        ]
         self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
 
@@ -70,78 +65,67 @@ class FileHeader:
         """True if an import, or the import that a use needs, stays."""
         if isinstance(site.node, _IMPORT):
             return (site.node, site.id) in self._left
-        return isinstance(site.node, ast.Call) or site.id in {id for _, id in self._left}
+        return site.id in {id for _, id in self._left}
 
     def rewrite(self) -> None:
         """Replace the legacy imports, and add the imports that the body needs."""
-        tree = self._draft.source.tree
+        tree, symbols = self._draft.source.tree, self._draft.evaluator.imports.symbols
         for node in ast.walk(tree):
             if isinstance(node, _IMPORT) and not getattr(node, "level", 0):
                 self._import(node)
-        if self._star_stays and not all(map(is_of_v1, self._star.values())):
+        if "" in self._star:
             self._left.add((tree, "TS002"))
-        if not any(alias.name == "*" and is_of_v1(name) for alias, name in self._symbols.items()):
-            self._needed.update(self._provided())  # another file's star import bound them
+        elif not any(alias.name == "*" and is_of_v1(name) for alias, name in symbols.items()):
+            self._needed.update(self._star)  # another file's star import bound them
         self._place()
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Replace the names of v1 in an import."""
         owner = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        kept, lines = [], []
+        draft, kept, lines = self._draft, [], []
         for alias in node.names:
-            if is_of_v1(f"{owner}{alias.name}"):
-                instead = self._instead(alias, owner)
-                if instead is not None:
-                    lines += instead
-                    continue
-                self._left.add((node, module_entry(self._symbols[alias])))
+            is_legacy = is_of_v1(f"{owner}{alias.name}")
+            instead = self._instead(alias, owner) if is_legacy else [""]
+            if "" not in instead:
+                lines += instead
+                continue
             kept.append(alias)
-        if len(kept) < len(node.names):
-            self._replace(node, kept, lines)
-
-    def _instead(self, alias: ast.alias, owner: str) -> list[str] | None:
-        """Return the lines instead of the import of something of v1; None if it stays."""
-        if alias.name == "*":
-            return None if self._star_stays else self._provided()
-        bound = alias.asname or (alias.name if owner else _PACKAGE)
-        if bound not in self._read:
-            return []
-        successor = self._successor(owner + alias.name) if owner or alias.asname else ""
-        line = _import_line(successor, bound) if owner else f"import {successor} as {bound}"
-        return [line] if successor else None
-
-    def _successor(self, name: str) -> str:
-        """Return the name in tritonclient of a name of v1; '' for none."""
-        for old, new in _SUCCESSORS.items():
-            stays = old == _ERROR and self._draft.errors_stay
-            stays |= old in self._draft.kept
-            if f"{name}.".startswith(f"{old}.") and not stays:
-                return new + name[len(old) :]
-        return ""
-
-    def _provided(self) -> list[str]:
-        """Return the imports of the names that only the star import bound."""
-        if self._star_stays:
-            return []
-        return [
-            _import_line(self._successor(name), bound)
-            if is_of_v1(name)
-            else _PROVIDED.get(bound, f"from ctypes import {bound}")
-            for bound, name in self._star.items()
-        ]
-
-    def _replace(
-        self, node: ast.Import | ast.ImportFrom, kept: list[ast.alias], lines: list[str]
-    ) -> None:
-        if node in self._draft.source.tree.body:
+            if is_legacy:
+                id = module_entry(draft.evaluator.imports.symbols[alias])
+                self._left.add((node, id))
+        if len(kept) == len(node.names):
+            return
+        if node in draft.source.tree.body:
             self._anchor = self._anchor or node
             self._needed.update(lines)
         else:
-            self._draft.edits.before[node] += _sorted(lines)
+            draft.edits.before[node] += _sorted(lines)
         if kept:
-            self._draft.write(node, "{0}", import_text(node, kept))
+            draft.write(node, import_text(node, kept))
         else:
-            self._draft.edits.remove(node)
+            draft.edits.remove(node)
+
+    def _instead(self, alias: ast.alias, owner: str) -> list[str]:
+        """Return the imports of what an import of v1 binds, with '' for what only v1 has."""
+        if alias.name == "*":
+            return self._star
+        name = f"{owner}{alias.name}" if owner or alias.asname else _PACKAGE
+        bound = alias.asname or name[len(owner) :]
+        return [self._line(name, bound, not owner)] if bound in self._read else []
+
+    def _line(self, name: str, bound: str, is_module: bool = False) -> str:
+        """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
+        if not is_of_v1(name):
+            return _PROVIDED.get(bound, f"from ctypes import {bound}")
+        kept = {*self._draft.kept, *([_ERROR] if self._draft.errors_stay else [])}
+        for old, new in _SUCCESSORS.items():
+            if f"{name}.".startswith(f"{old}.") and old not in kept:
+                successor = new + name[len(old) :]
+                owner, _, last = successor.rpartition(".")
+                if is_module:
+                    return f"import {successor} as {bound}"
+                return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
+        return ""
 
     def _place(self) -> None:
         """Add missing imports below the imports."""
@@ -154,14 +138,9 @@ class FileHeader:
             self._draft.edits.after[self._anchor or above[-1]] += _sorted(self._needed - present)
 
 
-def _import_line(name: str, bound: str) -> str:
-    """Return the import of a name."""
-    owner, _, last = name.rpartition(".")
-    return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
-
-
-def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
+def _helpers_line(draft: Draft) -> str:
     """Return the import of functions from the module beside the file."""
+    called = {name: draft.called(name) for name in draft.helpers}
     names = sorted(name if own == name else f"{name} as {own}" for name, own in called.items())
     start = f"from {'.' if draft.beside.in_package else ''}{MODULE} import"
     line, lines = ", ".join(names), "".join(f"    {name},\n" for name in names)
