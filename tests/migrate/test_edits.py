@@ -41,6 +41,13 @@ def test_imports_that_go(source: str, expected: str) -> None:
     assert body(source) == expected
 
 
+def test_imports_of_a_file_without_imports() -> None:
+    """A file that imports v1 in a function alone gets its imports at the top."""
+    source = b"def f():\n    import tensorrtserver.api as t\n    t.ServerHealthContext('u', 1)\n"
+    lines = migrate("script.py", source, MigrateOptions()).after.decode().splitlines()
+    assert lines[:3] == ["import tritonclient.grpc as grpcclient", "", "def f():"]
+
+
 def test_two_imports_at_the_top() -> None:
     """Both go. The first takes the line break between them."""
     source = b"import tensorrtserver.api\nimport tensorrtserver.api\nx = 1\n"

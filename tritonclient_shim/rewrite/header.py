@@ -39,7 +39,7 @@ class FileHeader:
     """Rewrites the imports of a draft, by the names that its rewritten body reads."""
 
     def __init__(self, draft: Draft) -> None:
-        self._draft, imports = draft, draft.evaluator.imports
+        self._draft, star = draft, draft.evaluator.imports.star
         text = ast.parse("\n".join((draft.edits.changed(), *draft.imports)))
         names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
         loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
@@ -51,13 +51,9 @@ class FileHeader:
             self._needed.add(_helpers_line(draft))
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
         provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
-        provided |= draft.beside.taken
+        names_of_star = self._read & star.keys() & (provided | draft.beside.taken)
         #: the imports of what only star imports bind and is read
-        self._star = [
-            self._line(name, bound)
-            for bound, name in imports.star.items()
-            if bound in provided & self._read
-        ]
+        self._star = [self._line(star[bound], bound) for bound in names_of_star]
         self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
 
@@ -132,10 +128,13 @@ class FileHeader:
         body = self._draft.source.tree.body
         imports = [statement for statement in body if isinstance(statement, _IMPORT)]
         present = {import_text(statement, statement.names) for statement in imports}
-        leading = takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body)
-        above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1]
+        leading = list(takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body))
+        above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1] or leading
+        lines = _sorted(self._needed - present)
         if above:
-            self._draft.edits.after[self._anchor or above[-1]] += _sorted(self._needed - present)
+            self._draft.edits.after[self._anchor or above[-1]] += lines
+        elif lines:
+            self._draft.edits.before[body[0]] += [*lines, ""]
 
 
 def _helpers_line(draft: Draft) -> str:
