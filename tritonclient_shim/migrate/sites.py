@@ -89,11 +89,7 @@ def sites(evaluator: Evaluator) -> list[Site]:
 
 def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
     """Return the uses that a call is, and the usage patterns that its arguments show."""
-    symbols = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
-    # A method that is called on its class gets the object first.
-    is_unbound = any(is_class(x.rpartition(".")[0]) and not is_class(x) for x in symbols)
-    owner = ("self",) if is_unbound else ()
-    uses = []
+    owner, uses = first_parameter(call, evaluator), []
     for id in _ids(call.func, evaluator, call):
         if id == "TS052":
             id = _async_style(arguments((*owner, "first"), call), evaluator, is_used)
@@ -103,6 +99,13 @@ def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
             patterns = (x for x in ARGUMENT_PATTERNS if x.parameter == name and name in names)
             uses += [Site(x.id, call, call) for x in patterns if _shows(x, value, evaluator)]
     return uses
+
+
+def first_parameter(call: ast.Call, evaluator: Evaluator) -> tuple[str, ...]:
+    """Return ``self`` for a method that is called on its class, which gets the object first."""
+    symbols = (value.name for value in evaluator.of(call.func) if isinstance(value, Symbol))
+    is_unbound = any(is_class(x.rpartition(".")[0]) and not is_class(x) for x in symbols)
+    return ("self",) if is_unbound else ()
 
 
 def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: bool) -> str:

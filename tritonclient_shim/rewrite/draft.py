@@ -178,11 +178,9 @@ class Draft:
         if not isinstance(target, ast.Name):
             return [parents[node]]
         names = (part for part in ast.walk(self.source.tree) if isinstance(part, ast.Name))
-        return [
-            parents[name]
-            for name in names
-            if name.id == target.id and isinstance(name.ctx, ast.Load)
-        ]
+        loads = (name for name in names if name.id == target.id and isinstance(name.ctx, ast.Load))
+        bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
+        return [parents[load] for load in bindings if node in [x.node for x in bindings[load]]]
 
     # --- changes
 

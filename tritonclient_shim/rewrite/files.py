@@ -142,13 +142,12 @@ def _loose(draft: Draft) -> None:
 
 def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Add a comment with work to do above each statement with a use that stays."""
-    ids: dict[tuple[ast.stmt, str], list[str]] = {}
+    ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
     for site, outcome in outcomes.items():
         if outcome.state is State.TODO and outcome.comment:
-            same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
-            same += [site.id] if site.id not in same else []
+            ids[draft.edits.statement(site.whole), outcome.what][site.id] = None
     for (statement, what), own in reversed(ids.items()):
-        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[own[0]].guide})"
+        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
         draft.edits.comment(statement, text)
 
 
@@ -161,16 +160,12 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
         places[line, site.id].append((column, outcome))
     for line, column in source.async_names:
         places[line, "TS202"].append((column, SiteOutcome(State.TODO, _NO_RULE)))
-    order = list(State)
-    uses = []
-    for (line, id), own in places.items():
-        worst = max((outcome for _, outcome in own), key=lambda x: order.index(x.state))
-        uses.append((line, min(column for column, _ in own), id, worst))
-    uses.sort(key=lambda use: use[:3])
-    return [(_row(source, line, column, id), worst) for line, column, id, worst in uses]
-
-
-def _row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
-    cell, number = source.place(line)
-    path, text = relative(source.path), source.snippet(line)
-    return UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
+    order, path, uses = list(State), relative(source.path), []
+    first = ((line, min(column for column, _ in own), id) for (line, id), own in places.items())
+    for line, column, id in sorted(first):
+        outcomes_here = (outcome for _, outcome in places[line, id])
+        worst = max(outcomes_here, key=lambda outcome: order.index(outcome.state))
+        (cell, number), text = source.place(line), source.snippet(line)
+        row = UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
+        uses.append((row, worst))
+    return uses

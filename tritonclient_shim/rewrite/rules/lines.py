@@ -186,27 +186,14 @@ def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
 
 def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
-    parent = draft.flows.parents[call]
-    names: Sequence[ast.expr] = [call]
-    if isinstance(parent, ast.Assign):
-        names = _loads(parent.targets[0], call, draft)
-    reads = [draft.flows.parents[name] for name in names]
+    reads = draft.around_result(call)
     known = [read for read in reads if isinstance(read, ast.Subscript) and _is_read(read, draft)]
-    return known if len(known) == len(reads) else []
-
-
-def _loads(target: ast.expr, call: ast.Call, draft: Draft) -> Sequence[ast.expr]:
-    """Return the reads of a variable with results; nothing if it may have another value."""
-    if not isinstance(target, ast.Name) or target.id in draft.beside.taken:
-        return []
-    nodes = [node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name)]
-    loads = [node for node in nodes if node.id == target.id and isinstance(node.ctx, ast.Load)]
-    bindings = {load: draft.evaluator.scopes.bindings(load) for load in loads}
-    values = {load: [item.node for item in bindings[load]] for load in loads}
-    own = [load for load in loads if call in values[load]]
-    others = [value for load in own for value in values[load] if value is not call]
+    bindings = [item for read in known for item in draft.evaluator.scopes.bindings(read.value)]
+    others = [item.node for item in bindings if item.node is not call]
     # None is what a program has before the results
-    return own if all(getattr(value, "value", ...) is None for value in others) else []
+    is_only = all(getattr(value, "value", ...) is None for value in others)
+    is_taken = any(getattr(read.value, "id", ...) in draft.beside.taken for read in known)
+    return known if len(known) == len(reads) and is_only and not is_taken else []
 
 
 def _is_read(read: ast.Subscript, draft: Draft) -> bool:

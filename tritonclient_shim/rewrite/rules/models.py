@@ -13,7 +13,8 @@ from enum import Enum
 from typing import Mapping
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import Binding, Place
+from tritonclient_shim.migrate.scopes import Binding, Place, last_name
+from tritonclient_shim.migrate.sites import first_parameter
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, has_hidden, has_list
@@ -65,7 +66,7 @@ class Contexts:
     def sequence(self) -> str:
         """Return the expression for the sequence of the requests; '' for none."""
         node = self._first.get("correlation_id")
-        known = None if node is None else self.draft.constant(node)
+        known = self.draft.constant(node)
         if node is None or not known:
             return ""
         return str(int(known)) if isinstance(known, int) else f"int({self.draft.text(node)})"
@@ -86,47 +87,17 @@ class Contexts:
     @property
     def starts(self) -> bool:
         """True if the program sends asynchronous requests."""
-        return any(_name_of(call) in _STARTING for call in self.group.calls)
+        return not _STARTING.isdisjoint(_methods(self.group))
 
     @property
     def asks(self) -> bool:
         """True if the program reads data of the last request."""
-        return any(_name_of(call) in _ASKING for call in self.group.calls)
+        return not _ASKING.isdisjoint(_methods(self.group))
 
     @property
     def shared(self) -> bool:
         """True if several threads may send requests. HTTP clients are not thread-safe."""
         return self.starts or self.draft.has_threads and self.group.kind == CLASS.name
-
-    @property
-    def is_visible(self) -> bool:
-        """True if each use of the contexts can repeat their arguments."""
-        parameters = ("model_name", "model_version", "correlation_id")
-        return all(map(self._is_repeatable, parameters))
-
-    def _is_repeatable(self, parameter: str) -> bool:
-        """True if an argument has one value for all contexts, and the same one at their uses."""
-        creations, draft = self.group.creations, self.draft
-        nodes = [context_arguments(call, "TS050", draft).get(parameter) for call in creations]
-        if len({node and draft.text(node) for node in nodes}) > 1:
-            return False
-        uses = [use for use in self.group.calls if _name_of(use) not in _WITHOUT_MODEL]
-        return all(
-            getattr(use.func, "value", None) is call or same_at(node, use, draft)
-            for node, call in zip(nodes, creations)
-            for use in uses
-            if node is not None
-        )
-
-    @property
-    def only_runs(self) -> bool:
-        """True if the program only sends requests with the contexts, and closes none."""
-        known = set(map(_name_of, self.group.calls)) <= _RUNNING and not self.group.taken
-        return known and not any(map(self._is_guarded, self.group.creations))
-
-    def _is_guarded(self, call: ast.Call) -> bool:
-        """True if a ``with`` closes a context, or a ``try`` handles the error of its model."""
-        return isinstance(self.draft.flows.parents[call], ast.withitem) or self.draft.is_tried(call)
 
     @property
     def _first(self) -> _Arguments:
@@ -135,27 +106,46 @@ class Contexts:
 
 def form_of(group: Group, draft: Draft) -> Form:
     """Return what contexts become that no other code gets."""
-    model = Contexts(group, draft)
     if any(has_list(call) or has_hidden(call) for call in group.creations):
         return Form.OBJECT
     if any(node.attr not in CLOSING for node in group.taken) or any(map(has_hidden, group.calls)):
         return Form.OBJECT
-    requests = [call for call in group.calls if _name_of(call) in _SENDING]
+    requests = [call for call in group.calls if last_name(call.func) in _SENDING]
     with_id = {site.call for site in draft.sites if site.id == "TS111"}
     if with_id.intersection(requests) and not with_id.issuperset(requests):
         return Form.OBJECT  # the later requests belong to the sequence, too
-    if model.is_visible:
+    parameters = ("model_name", "model_version", "correlation_id")
+    if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
         return Form.CLIENT
-    return Form.PARTIAL if model.only_runs else Form.OBJECT
+    # a partial closes nothing, and its client does not ask for the model at once
+    parents = draft.flows.parents
+    is_guarded = any(
+        isinstance(parents[call], ast.withitem) or draft.is_tried(call) for call in group.creations
+    )
+    only_runs = _methods(group) <= _RUNNING and not group.taken
+    return Form.PARTIAL if only_runs and not is_guarded else Form.OBJECT
+
+
+def _is_repeatable(parameter: str, group: Group, draft: Draft) -> bool:
+    """True if an argument has one value for all contexts, and the same one at their uses."""
+    nodes = [context_arguments(call, "TS050", draft).get(parameter) for call in group.creations]
+    if len({node and draft.text(node) for node in nodes}) > 1:
+        return False
+    return all(
+        getattr(use.func, "value", None) is call or same_at(node, use, draft)
+        for node, call in zip(nodes, group.creations)
+        for use in group.calls
+        if node is not None and last_name(use.func) not in _WITHOUT_MODEL
+    )
+
+
+def _methods(group: Group) -> set[str]:
+    return {last_name(call.func) for call in group.calls}
 
 
 def parameters_of(call: ast.Call, id: str, draft: Draft) -> tuple[str, ...]:
     """Return the parameters of a constructor, with ``self`` if it is called on its class."""
-    function = call.func
-    is_method = isinstance(function, ast.Attribute) and function.attr == "__init__"
-    owner = function.value if is_method and isinstance(function, ast.Attribute) else call
-    is_unbound = is_method and CLASS in draft.evaluator.of(owner)
-    return ("self", *PARAMETERS[id]) if is_unbound else PARAMETERS[id]
+    return (*first_parameter(call, draft.evaluator), *PARAMETERS[id])
 
 
 def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
@@ -165,10 +155,6 @@ def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
     if not arguments.keys() >= set(needed):
         raise Refused(f"give the context its {', '.join(needed)} in the call")
     return arguments
-
-
-def _name_of(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", ""))
 
 
 # ------------------------------------------- values that a context and its uses have in common
@@ -202,7 +188,7 @@ def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
     made = [(item.node, item.steps) for item in scopes.bindings(context)]
     if is_local and made == [(creation, ())] and _follows(at_use, at_node):
         return not any(_follows(item.place, at_node) for item in bindings)
-    values = [item for item in bindings if not _is_none(item.node)]
+    values = [item for item in bindings if getattr(item.node, "value", ...) is not None]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
 
 
@@ -210,10 +196,6 @@ def _follows(place: Place, first: Place) -> bool:
     """True if a place comes after another one in its block."""
     is_in_block = place.path[: len(first.path)] == first.path
     return place.scope is first.scope and is_in_block and place.order > first.order
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_of_a_loop(binding: Binding) -> bool:
