@@ -26,6 +26,15 @@ def test_protocol_of_the_program() -> None:
     assert "from triton_helpers import connect\n" in migrated(STAR + source).after.decode()
 
 
+def test_star_import_that_stays() -> None:
+    """What is imported anew stands below it: it binds v1's exception to the same name."""
+    states = "from tensorrtserver.api import server_status_pb2\n"
+    source = f"{states}{STAR}{CONTEXT}c = ServerStatusContext('u', 1)\nc.get_last_request_id()\n"
+    text = migrated(f"{source}try:\n    ctx.run(i, o)\nexcept InferenceServerException: 0\n")
+    star, exception = STAR, "from tritonclient.utils import InferenceServerException"
+    assert star in text.after.decode().partition(exception)[0]
+
+
 def test_star_import_becomes_names() -> None:
     """Names that only the star import bound are imported by name if they are used."""
     text = migrated(STAR + "try:\n    print(np, sys)\nexcept InferenceServerException:\n    pass\n")

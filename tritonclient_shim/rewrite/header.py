@@ -132,7 +132,10 @@ class FileHeader:
         above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1] or leading
         lines = _sorted(self._needed - present)
         if above:
-            self._draft.edits.after[self._anchor or above[-1]] += lines
+            # a star import that stays would bind some of these names anew
+            stars = [part for part in imports if part in above and part.names[0].name == "*"]
+            anchor = max([self._anchor or above[-1], *stars], key=lambda part: part.lineno)
+            self._draft.edits.after[anchor] += lines
         elif lines:
             self._draft.edits.before[body[0]] += [*lines, ""]
 
