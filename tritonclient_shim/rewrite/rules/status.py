@@ -86,11 +86,14 @@ def _change_reads(reads: list[_Read], draft: Draft) -> None:
 
 def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
     """Return the model in the arguments of the context, '' for none. A status has no other."""
-    arguments = [call_arguments(PARAMETERS["TS025"], item) for item in contexts.creations]
-    names = [item.get("model_name") for item in arguments]
-    known = [name for name in names if name is not None and draft.constant(name) is not None]
-    is_repeatable = known and all(same_at(name, call, draft) for name in known)
-    return draft.text(known[0]) if is_repeatable else ""
+    known = []
+    for item in contexts.creations:
+        name = call_arguments(PARAMETERS["TS025"], item).get("model_name")
+        if name is not None and draft.constant(name) is not None:
+            known.append(draft.text(name))
+            if owner(call) is not item and not same_at(name, call, draft):
+                return ""
+    return known[0] if known else ""
 
 
 def state(node: ast.AST, draft: Draft) -> Plan:
