@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.draft import CONFIGS, Draft
+from tritonclient_shim.rewrite.draft import CONFIGS, ERROR_IDS, Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.options import NOT_SELECTED, Plan, Refused, carry_out, checked
 from tritonclient_shim.rewrite.rules import (
@@ -148,7 +148,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
         lost.pop(INFER, None)
     lost.update(_unreadable_formats(draft))
     if draft.errors_stay:
-        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
+        asking = [site.whole for site in draft.sites if site.id in ERROR_IDS]
         node = [*asking, *(site.whole for site in draft.sites)][0]
         lost = dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, node))
     return lost, strays

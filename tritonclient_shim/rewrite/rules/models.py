@@ -132,8 +132,8 @@ def _is_repeatable(parameter: str, group: Group, draft: Draft) -> bool:
     if len({node and draft.text(node) for node in nodes}) > 1:
         return False
     return all(
-        getattr(use.func, "value", None) is call or same_at(node, use, draft)
-        for node, call in zip(nodes, group.creations)
+        same_at(node, use, draft)
+        for node in nodes
         for use in group.calls
         if node is not None and last_name(use.func) not in _WITHOUT_MODEL
     )
@@ -165,6 +165,8 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
 
     Attributes of objects may change between functions.
     """
+    if getattr(use.func, "value", None) is _creation(node, draft):
+        return True  # both are one expression
     places = draft.evaluator.scopes.places
     parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
     attributes = [part for part in parts if isinstance(part, ast.Attribute)]
@@ -184,12 +186,16 @@ def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
         return False
     bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
     is_local = all(item.place.scope is at_use.scope for item in bindings)
-    creation = next(part for part in draft.flows.around(node) if isinstance(part, ast.Call))
     made = [(item.node, item.steps) for item in scopes.bindings(context)]
-    if is_local and made == [(creation, ())] and _follows(at_use, at_node):
+    if is_local and made == [(_creation(node, draft), ())] and _follows(at_use, at_node):
         return not any(_follows(item.place, at_node) for item in bindings)
     values = [item for item in bindings if getattr(item.node, "value", ...) is not None]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
+
+
+def _creation(node: ast.expr, draft: Draft) -> ast.Call:
+    """Return the call that creates a context with an argument."""
+    return next(part for part in draft.flows.around(node) if isinstance(part, ast.Call))
 
 
 def _follows(place: Place, first: Place) -> bool:

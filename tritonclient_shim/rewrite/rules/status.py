@@ -91,7 +91,7 @@ def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
         name = call_arguments(PARAMETERS["TS025"], item).get("model_name")
         if name is not None and draft.constant(name) is not None:
             known.append(draft.text(name))
-            if owner(call) is not item and not same_at(name, call, draft):
+            if not same_at(name, call, draft):
                 return ""
     return known[0] if known else ""
 
