@@ -126,8 +126,7 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
 
 
 def test_a_broken_connection_gets_no_further_call(triton: TritonServer) -> None:
-    """After a lost connection the next call uses a new one."""
-    # docs/v2-mapping.md §6
+    """After a lost connection the next call uses a new one (docs/v2-mapping.md §6)."""
     with Relay(triton.grpc) as relay:
         endpoint = Endpoint(GRPC, relay.address)
         backend, connector = open_backend(endpoint), connector_for(endpoint)

@@ -473,6 +473,7 @@ _USES = {
         'ctx = InferContext("u", 1, "m")\n',
         'ctx = AskedModel(grpcclient.InferenceServerClient("u"), "m")',
     ),
+    "an asked context of *args stays": ("made.c.get_stat()", "c = InferContext(*a)\n", "= InferC"),
     "a context that another file reads becomes an object": (
         "made.ctx.run(i, o)",
         'ctx = InferContext("u", 1, "m")\n',

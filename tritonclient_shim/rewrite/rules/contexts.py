@@ -59,7 +59,7 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
 def _by_arguments(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return the plan for an object from arguments that ``*`` or ``**`` hide."""
     function = function_of(contexts, draft)
-    if CLASS not in draft.evaluator.of(call.func) or contexts.asks:
+    if CLASS not in draft.evaluator.of(call.func) or draft.model_class != "InferModel":
         raise Refused("name the arguments of the context")
 
     def carry_out() -> None:
