@@ -68,7 +68,7 @@ _RESULTS = {
     "create_shared_memory_region": HANDLE,
     "from_str": f"{API}.ProtocolType",
     "get_server_status": STATUS,
-    **dict.fromkeys((*_ASYNC_RUNS, "get_ready_async_request"), REQUEST),
+    **dict.fromkeys(_ASYNC_RUNS, REQUEST),
 }
 
 

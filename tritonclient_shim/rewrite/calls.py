@@ -11,29 +11,14 @@ from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.options import Refused
 
 
-def call_arguments(
-    names: tuple[str, ...], call: ast.Call, hidden: bool = False
-) -> Mapping[str, ast.expr]:
-    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any.
-
-    ``hidden``: ``**`` may hide some.
-    """
-    if has_list(call) or has_hidden(call) and not hidden:
-        raise Refused("the arguments are in a list or dict made elsewhere")
-    strange = {keyword.arg for keyword in call.keywords if keyword.arg} - set(names)
-    if strange or len(call.args) > len(names):
+def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any."""
+    given = {keyword.arg for keyword in call.keywords}
+    if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
+        raise Refused("name the arguments: some are in a list or dict made elsewhere")
+    if given - set(names) or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)
-
-
-def has_list(call: ast.Call) -> bool:
-    """True if a call has ``*``."""
-    return any(isinstance(argument, ast.Starred) for argument in call.args)
-
-
-def has_hidden(call: ast.Call) -> bool:
-    """True if a call has ``**``."""
-    return any(keyword.arg is None for keyword in call.keywords)
 
 
 def owner(call: ast.Call) -> ast.expr:

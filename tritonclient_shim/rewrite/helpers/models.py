@@ -1,17 +1,11 @@
-"""Objects that know their model, and a pool of requests that are waited for."""
+"""Objects that know their model, and a pool whose requests are sorted."""
 
 import itertools
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+import time
+import types
+from concurrent.futures import ThreadPoolExecutor
 
-from tritonclient.utils import InferenceServerException
-
-from tritonclient_shim.rewrite.helpers.requests import (
-    RememberingClient,
-    connect,
-    infer,
-    last_model,
-    request_stat,
-)
+from tritonclient_shim.rewrite.helpers.requests import infer
 
 
 class InferModel:
@@ -46,6 +40,28 @@ class InferModel:
         self.close()
 
 
+class RememberingClient:
+    """A client that remembers the last reply and its number, and how long its requests took."""
+
+    def __init__(self, client):
+        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def infer(self, *arguments, **options):
+        """Infer, and remember the reply."""
+        self.last = self.last_id = None
+        started = time.perf_counter_ns()
+        result = self.client.infer(*arguments, **options)
+        self.duration += time.perf_counter_ns() - started
+        self.count += 1
+        reply = result.get_response()
+        self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
+        self.last_id = self.count
+        return result
+
+
 class AskedModel(InferModel):
     """An InferModel that reports on its requests."""
 
@@ -54,11 +70,11 @@ class AskedModel(InferModel):
 
     def get_last_request_model_name(self):
         """Return the name of the model that answered last, None for none."""
-        return last_model(self.client)[0]
+        return getattr(self.client.last, "model_name", None)
 
     def get_last_request_model_version(self):
         """Return the version of the model that answered last, None for none."""
-        return last_model(self.client)[1]
+        return self.client.last and int(self.client.last.model_version)
 
     def get_last_request_id(self):
         """Return the number of the last request, 0 before it, None if it failed."""
@@ -66,53 +82,21 @@ class AskedModel(InferModel):
 
     def get_stat(self):
         """Return the number of requests that were answered, and the time that they took."""
-        return request_stat(self.client)
-
-
-def model_of(
-    url,
-    protocol,
-    model_name,
-    model_version=None,
-    verbose=False,
-    correlation_id=0,
-    streaming=False,
-    http_headers=(),
-    function=infer,
-):
-    """Return an InferModel from the arguments of the context that it replaces."""
-    options = {"model_version": "" if model_version in (None, -1) else str(model_version)}
-    options["sequence_id"] = int(correlation_id)
-    client = connect(protocol, url, http_headers, verbose=bool(verbose))
-    return InferModel(client, model_name, function, **options)
+        return {
+            "completed_request_count": self.client.count,
+            "cumulative_total_request_time_ns": self.client.duration,
+            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
+            "cumulative_receive_time_ns": 0,
+        }
 
 
 class RequestPool(ThreadPoolExecutor):
-    """A pool whose futures have numbers, and that keeps those that were not fetched."""
+    """A pool whose futures have numbers."""
 
     numbers = itertools.count(1)
-    sent = []
 
     def submit(self, *arguments, **options):
         """Call a function in a thread."""
         future = super().submit(*arguments, **options)
         vars(future)["number"] = next(self.numbers)
-        self.sent.append(future)
         return future
-
-
-def ready(pool, waits=True):
-    """Return a future that is done and was not fetched, None for none."""
-    if not pool.sent:
-        raise InferenceServerException("No asynchronous requests have been sent")
-    done = wait(pool.sent, None if waits else 0, FIRST_COMPLETED).done
-    return next((future for future in pool.sent if future in done), None)
-
-
-def fetch(pool, future):
-    """Return the result of a future, once."""
-    if future not in pool.sent:
-        message = "The request ID doesn't match any existing asynchronous requests"
-        raise InferenceServerException(message)
-    pool.sent.remove(future)
-    return future.result()

@@ -2,8 +2,6 @@
 
 import sys
 import threading
-import time
-import types
 
 import numpy as np
 import tritonclient.grpc as grpcclient
@@ -37,50 +35,6 @@ def connect(protocol, url, headers=None, **options):
     if protocol in ("http", 0):
         return ThreadClient(url, headers, **options)
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
-
-
-class RememberingClient:
-    """A client that remembers the last reply and its number, and how long its requests took."""
-
-    def __init__(self, client):
-        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
-
-    def __getattr__(self, name):
-        return getattr(self.client, name)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *raised):
-        self.client.close()
-
-    def infer(self, *arguments, **options):
-        """Infer, and remember the reply."""
-        self.last = self.last_id = None
-        started = time.perf_counter_ns()
-        result = self.client.infer(*arguments, **options)
-        self.duration += time.perf_counter_ns() - started
-        self.count += 1
-        self.last, self.last_id = result.get_response(), self.count
-        return result
-
-
-def last_model(client):
-    """Return name and version of the model that answered last, None and None before that."""
-    last = client.last
-    if isinstance(last, dict):  # over HTTP
-        last = types.SimpleNamespace(**last)
-    return (last.model_name, int(last.model_version)) if last else (None, None)
-
-
-def request_stat(client):
-    """Return the number of requests that were answered, and the time that they took."""
-    return {
-        "completed_request_count": client.count,
-        "cumulative_total_request_time_ns": client.duration,
-        "cumulative_send_time_ns": 0,  # no client measures sending and receiving
-        "cumulative_receive_time_ns": 0,
-    }
 
 
 def protocol_number(protocol):

@@ -54,17 +54,17 @@ METHODS: Mapping[str, Rule] = {
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
-    "TS056": infer.ready,
-    "TS057": methods.asked("{request_stat}({0})", _UNMEASURED),
+    "TS057": methods.asked(_UNMEASURED),
     "TS058": methods.correlation_id,
-    "TS059": methods.asked("{0}.last_id", _UNCOUNTED),
-    "TS060": methods.asked("{last_model}({0})[0]"),
-    "TS061": methods.asked("{last_model}({0})[1]"),
+    "TS059": methods.asked(_UNCOUNTED),
+    "TS060": methods.asked(),
+    "TS061": methods.asked(),
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
+    "TS056": "keep the futures in a list, and wait for one of these",
     "TS046": "drop it: a server numbers no requests any more",
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tritonclient_shim.rewrite.calls import call_text, has_hidden, has_list
+from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
-from tritonclient_shim.rewrite.options import Plan, Refused
+from tritonclient_shim.rewrite.options import Plan
 from tritonclient_shim.rewrite.rules.infer import function_of
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
@@ -27,14 +27,11 @@ from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _OBJECT = "code that gets the object may use more of a context than run and close"
 _FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
-_HIDDEN = "its arguments are in a list or dict; they must be those of InferContext"
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
 def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
-    if contexts.is_object and (has_list(call) or has_hidden(call)):
-        return _by_arguments(call, draft, contexts)
     arguments = context_arguments(call, id, draft)
     names = parameters_of(call, id, draft)
     protocol = protocol_of(arguments["protocol"], draft)
@@ -49,28 +46,10 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
             _check_model(call, draft.text(arguments["model_name"]), draft)
 
     what = f"{protocol or 'grpc or http'} client"
-    if contexts.form is not Form.CLIENT:
-        what = contexts.form.value
+    what = what if contexts.form is Form.CLIENT else contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
     unsafe = _OBJECT if contexts.escapes else unsafe
     return Plan(what=what, unsafe=unsafe, also=carry_out)
-
-
-def _by_arguments(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """Return the plan for an object from arguments that ``*`` or ``**`` hide."""
-    function = function_of(contexts, draft)
-    if CLASS not in draft.evaluator.of(call.func) or draft.model_class != "InferModel":
-        raise Refused("name the arguments of the context")
-
-    def carry_out() -> None:
-        draft.modules.update(PROTOCOLS)
-        if function != "infer":
-            draft.need(function)
-            draft.change(call, lambda old: f"{old[:-1]}, function={draft.called(function)})")
-
-    unsafe = _OBJECT if contexts.escapes else _HIDDEN
-    what = "model_of(…), an InferModel"
-    return Plan("{model_of}", (), what, unsafe, at=call.func, also=carry_out)
 
 
 def _client(
@@ -93,11 +72,8 @@ def _client(
         kept["verbose"] = "verbose"
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = contexts.shared and protocol != "grpc"
-    asks = contexts.asks and not contexts.is_object
     function = ("ThreadClient" if connects else "") if protocol else "connect"
-    helpers = {function: bool(function), "RememberingClient": asks}
-    helpers["with_headers"] = sends_headers and not function
-    draft.need(*(helper for helper, is_needed in helpers.items() if is_needed))
+    draft.need(*([function] if function else ["with_headers"] if sends_headers else []))
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""
@@ -105,9 +81,7 @@ def _client(
         before = [] if protocol else [draft.new(arguments["protocol"])]
         more = [*after, f"headers={sent}"] if sent and function else after
         new = call_text(draft.edits, call, called, names, before, kept, more)
-        if sent and not function:
-            new = f"{draft.called('with_headers')}({new}, {sent})"
-        return f"{draft.called('RememberingClient')}({new})" if asks else new
+        return f"{draft.called('with_headers')}({new}, {sent})" if sent and not function else new
 
     return text
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import Mapping, Sequence
+from typing import Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
-from tritonclient_shim.migrate.values import REQUEST, Instance, Items, Values, element
+from tritonclient_shim.migrate.values import REQUEST, Items
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -26,7 +26,6 @@ from tritonclient_shim.rewrite.rules.names import FLAGS
 _STARTS = ("TS052", "TS053", "TS054")
 #: Arguments of streams and sequences.
 _SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
-_READY = "TS056"
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 #: Parameters of ``InferContext.run`` that ``infer`` has too, and their names there.
 _KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
@@ -64,7 +63,7 @@ def _request_arguments(
     names: tuple[str, ...], call: ast.Call, draft: Draft, contexts: Contexts
 ) -> Mapping[str, ast.expr]:
     """Return the arguments of a request. Raise Refused if it cannot be rewritten."""
-    arguments = call_arguments(names, call, hidden=contexts.is_object)
+    arguments = call_arguments(names, call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:
@@ -119,7 +118,6 @@ def _request(
     if contexts.is_object:
         own = {name: name for name in names if name != "callback"}
         kept = {**own, "inputs": "", "outputs": ""}
-    hidden = [f"**{draft.text(item.value)}" for item in call.keywords if item.arg is None]
     if contexts.form is Form.CLIENT:
         draft.need(function)
 
@@ -131,7 +129,7 @@ def _request(
             called += ".run"
         if pool:
             called, before = f"{pool}.submit", [called, *before]
-        after = [*_options(arguments, draft, contexts), *hidden]
+        after = _options(arguments, draft, contexts)
         return call_text(draft.edits, call, called, names, before, kept, after)
 
     return change
@@ -171,7 +169,8 @@ def start(id: str) -> Rule:
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
             raise Refused("put the context into a variable")
-        if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
+        requests = [group for group in draft.flows.groups if group.kind == REQUEST]
+        if any(group.escapes for group in requests) or not all(_sorted_keys(draft).values()):
             raise Refused("do without the numbers of requests: futures have none")
         submit = partial(_submit, names, arguments, call, draft, contexts)
         return Plan("", (), "pool.submit(infer, client, …)", _unsafe(draft), also=submit)
@@ -206,7 +205,7 @@ def _submit(
 ) -> None:
     """Send a request in a thread of a pool."""
     callback, pool = arguments.get("callback"), draft.called("pool")
-    _make_pool(draft)
+    _make_pool(pool, draft)
     known = _lines_of_all(draft, contexts).get(call)
     if known is not None:
         draft.edits.before[draft.edits.statement(call)].append(lambda: "\n".join(known.above()))
@@ -222,51 +221,34 @@ def _submit(
         draft.change(call, _with_callback(callback, draft.text(owner(call)), draft))
 
 
-def _make_pool(draft: Draft) -> None:
-    """Make a pool of threads in the file: one for sequences, whose requests keep their order.
-
-    It is one of the helpers if the program sorts futures, or asks which is done.
-    """
+def _make_pool(pool: str, draft: Draft) -> None:
+    """Make a pool of threads in the file: one for sequences, whose requests keep their order."""
     threads = 1 if any(site.id in _SEQUENCES for site in draft.sites) else 8
-    sorting, helper = _sorting(draft), "RequestPool"
-    is_own = bool(sorting) or draft.has(_READY)
-    name = draft.called(helper) if is_own else "ThreadPoolExecutor"
-    line = f"\n{draft.called('pool')} = {name}({threads})"
-    if line in draft.imports:
-        return
-    draft.imports.add(line)
-    if not is_own:
-        draft.imports.add("from concurrent.futures import ThreadPoolExecutor")
-        return
-    draft.need(helper)
-    for call, part in sorting.items():
-        form = f"{{0}}({{1}}, key=lambda request: request{part}.number)"
-        draft.write(call, form, call.func, call.args[0])
+    sorting, helper = _sorted_keys(draft), "RequestPool"
+    line = f"\n{pool} = {draft.called(helper) if sorting else 'ThreadPoolExecutor'}({threads})"
+    if line not in draft.imports:
+        for call in sorting:
+            form = "{0}({1}, key=lambda request: request.number)"
+            draft.write(call, form, call.func, call.args[0])
+        draft.need(*([helper] if sorting else []))
+        extra = [] if sorting else ["from concurrent.futures import ThreadPoolExecutor"]
+        draft.imports.update([line, *extra])
 
 
-def _sorting(draft: Draft) -> dict[ast.Call, str]:
-    """Return the calls that sort futures → the part of an element that is a future.
-
-    They sort a list of futures or of tuples that start with one, or a dict that has them as keys.
-    """
+def _sorted_keys(draft: Draft) -> dict[ast.Call, bool]:
+    """Return the calls that sort a dict with requests as keys → if they sort only the keys."""
     subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
-    keys = {node.value: draft.evaluator.of(index(node)) for node in subscripts}
-    keyed = {draft.text(node) for node, key in keys.items() if _has_future(key, draft)}
-    calls = {}
-    for call in draft.evaluator.scopes.calls:
-        if last_name(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
-            elements = element(draft.evaluator.of(call.args[0]))
-            if _has_future(elements, draft) or draft.text(call.args[0]) in keyed:
-                calls[call] = ""
-            elif _has_future(element(elements, 0), draft):
-                calls[call] = "[0]"
-    return calls
+    keyed = {draft.text(x.value) for x in subscripts if _is_future(index(x), draft)}
+    plain = {f"sorted({name}{method})" for name in keyed for method in ("", ".keys()")}
+    sorting = [x for x in draft.evaluator.scopes.calls if last_name(x.func) == "sorted"]
+    texts = {call: draft.text(call) for call in sorting}
+    return {x: text in plain for x, text in texts.items() if any(map(text.__contains__, keyed))}
 
 
-def _has_future(values: Values, draft: Draft) -> bool:
-    """True if a value is a request whose context does not stay."""
-    made = [item for item in values if isinstance(item, Instance) and item.of == REQUEST]
-    return any(item.creation and not draft.stays(item.creation) for item in made)
+def _is_future(node: ast.expr, draft: Draft) -> bool:
+    """True for a request whose context does not stay."""
+    groups = [group for group in draft.flows.of(node) if group.kind == REQUEST]
+    return any(not draft.stays(call) for group in groups for call in group.creations)
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
@@ -291,28 +273,15 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     request, wait = arguments.get("request_id"), arguments.get("wait")
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
-    parts: list[ast.AST | str] = [request, draft.called("pool")]
     form = "{0}.result()"
-    if draft.has(_READY):
-        form = "{fetch}({1}, {0})"
     if wait is not None and draft.constant(wait) is False:
         form = f"({form} if {{0}}.done() else None)"
     elif wait is not None and draft.constant(wait) is not True:
-        parts.append(wait)
-        form = f"({form} if {{2}} or {{0}}.done() else None)"
+        form = f"({form} if {{1}} or {{0}}.done() else None)"
 
     def read_arrays() -> None:
         if _lines_of_all(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
+    parts = [request, wait or ""]
     return Plan(form, parts, "result() of a future", _unsafe(draft), also=read_arrays)
-
-
-def ready(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``get_ready_async_request(wait)`` → ``ready(pool, wait)``, a future."""
-    arguments = call_arguments(("wait",), call)
-    if draft.has("TS052", "TS054"):
-        raise Refused("keep the futures without callback in a list, and wait for one of these")
-    form = "{ready}({0}, {1})" if arguments else "{ready}({0})"
-    parts: Sequence[ast.AST | str] = [draft.called("pool"), *arguments.values()]
-    return Plan(form, parts, "ready(pool, wait)", _unsafe(draft), also=partial(_make_pool, draft))

@@ -7,13 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Callable
 
-from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import Contexts
 
 _LAST = "it is of the last request that was done"
-
 Rule = Callable[[ast.Call, Draft, Contexts], Plan]
 
 
@@ -27,14 +25,11 @@ def renamed(name: str) -> Rule:
     return rule
 
 
-def asked(form: str, unsafe: str = "") -> Rule:
-    """Return the rule for a method that reports on past requests. Their client does so now."""
+def asked(unsafe: str = "") -> Rule:
+    """Return the rule for a method that reports on past requests; the object has it."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        call_arguments((), call)
-        is_last = "last_model" in form and contexts.starts
-        why = _LAST if is_last else unsafe
-        return Plan("" if contexts.is_object else form, [owner(call)], unsafe=why)
+        return Plan(unsafe=unsafe or (_LAST if contexts.starts else ""))
 
     return rule
 

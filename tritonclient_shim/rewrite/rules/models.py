@@ -17,7 +17,7 @@ from tritonclient_shim.migrate.scopes import Binding, Place, last_name
 from tritonclient_shim.migrate.sites import first_parameter
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments, has_hidden, has_list
+from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
@@ -32,9 +32,8 @@ _ASKING = frozenset(
 )
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _SENDING = frozenset({"run", *_STARTING})
-_FETCHING = frozenset(("get_async_run_results", "get_ready_async_request"))
-_RUNNING = _SENDING | _FETCHING
-_WITHOUT_MODEL = frozenset(("__enter__", *_FETCHING, *CLOSING, *_ASKING))
+_FETCHING = "get_async_run_results"
+_WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING, *_ASKING))
 
 
 class Form(Enum):
@@ -87,12 +86,7 @@ class Contexts:
     @property
     def starts(self) -> bool:
         """True if the program sends asynchronous requests."""
-        return not _STARTING.isdisjoint(_methods(self.group))
-
-    @property
-    def asks(self) -> bool:
-        """True if the program reads data of the last request."""
-        return not _ASKING.isdisjoint(_methods(self.group))
+        return any(last_name(call.func) in _STARTING for call in self.group.calls)
 
     @property
     def shared(self) -> bool:
@@ -106,23 +100,22 @@ class Contexts:
 
 def form_of(group: Group, draft: Draft) -> Form:
     """Return what contexts become that no other code gets."""
-    if any(has_list(call) or has_hidden(call) for call in group.creations):
-        return Form.OBJECT
-    if any(node.attr not in CLOSING for node in group.taken) or any(map(has_hidden, group.calls)):
-        return Form.OBJECT
+    used = {last_name(call.func) for call in group.calls}
     requests = [call for call in group.calls if last_name(call.func) in _SENDING]
     with_id = {site.call for site in draft.sites if site.id == "TS111"}
-    if with_id.intersection(requests) and not with_id.issuperset(requests):
-        return Form.OBJECT  # the later requests belong to the sequence, too
+    # the later requests belong to the sequence, too
+    is_sequence = with_id.intersection(requests) and not with_id.issuperset(requests)
+    if is_sequence or used & _ASKING or any(node.attr not in CLOSING for node in group.taken):
+        return Form.OBJECT
     parameters = ("model_name", "model_version", "correlation_id")
     if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
         return Form.CLIENT
     # a partial closes nothing, and its client does not ask for the model at once
-    parents = draft.flows.parents
     is_guarded = any(
-        isinstance(parents[call], ast.withitem) or draft.is_tried(call) for call in group.creations
+        isinstance(draft.flows.parents[call], ast.withitem) or draft.is_tried(call)
+        for call in group.creations
     )
-    only_runs = _methods(group) <= _RUNNING and not group.taken
+    only_runs = used <= {*_SENDING, _FETCHING} and not group.taken
     return Form.PARTIAL if only_runs and not is_guarded else Form.OBJECT
 
 
@@ -137,10 +130,6 @@ def _is_repeatable(parameter: str, group: Group, draft: Draft) -> bool:
         for use in group.calls
         if node is not None and last_name(use.func) not in _WITHOUT_MODEL
     )
-
-
-def _methods(group: Group) -> set[str]:
-    return {last_name(call.func) for call in group.calls}
 
 
 def parameters_of(call: ast.Call, id: str, draft: Draft) -> tuple[str, ...]:
