@@ -105,10 +105,6 @@ class Draft:
         """Record why a site is left, with a comment unless an option rewrites it."""
         self.todo(refused.node or node, str(refused), not refused.by_option)
 
-    def stays(self, node: ast.AST) -> bool:
-        """True if a use is left to the author."""
-        return node in self.outcomes and self.outcomes[node].todo
-
     def outcome(self, site: Site) -> SiteOutcome | None:
         """Return the outcome of a site; None if no rule has decided."""
         for node in (site.node, site.call):

@@ -37,8 +37,6 @@ _HARMLESS = frozenset(
     + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
     + ("setattr", "id", "print")
 )
-#: Class → calls that need what v1's object was: text of a status, a number of a request.
-_SHOWING = {STATUS: ("print",), REQUEST: ("print", "sorted")}
 #: Expressions that make something new of an object, or bind it to a name unseen.
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
 
@@ -117,7 +115,7 @@ class Flows:
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         if isinstance(parent, ast.Call):
-            is_shown = last_name(parent.func) in _SHOWING.get(kind, ())
+            is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) == "print"
             return is_shown or not self._is_known(parent)
         if isinstance(parent, (ast.Return, ast.Yield)):
             return not self._is_called(parent)

@@ -3,7 +3,7 @@
 import itertools
 import time
 import types
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from tritonclient_shim.rewrite.helpers.requests import infer
 
@@ -90,13 +90,22 @@ class AskedModel(InferModel):
         }
 
 
-class RequestPool(ThreadPoolExecutor):
-    """A pool whose futures have numbers."""
+class Request(Future):
+    """A future that can be sorted."""
 
-    numbers = itertools.count(1)
+    number = 0
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+
+class RequestPool(ThreadPoolExecutor):
+    """A pool whose futures are sorted in the order of their requests."""
+
+    numbers = itertools.count()
 
     def submit(self, *arguments, **options):
         """Call a function in a thread."""
         future = super().submit(*arguments, **options)
-        vars(future)["number"] = next(self.numbers)
+        future.__class__, vars(future)["number"] = Request, next(self.numbers)
         return future

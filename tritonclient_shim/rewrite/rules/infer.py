@@ -169,8 +169,7 @@ def start(id: str) -> Rule:
             raise Refused("send requests with tensors in shared memory with run()")
         if not isinstance(owner(call), (ast.Name, ast.Attribute)):
             raise Refused("put the context into a variable")
-        requests = [group for group in draft.flows.groups if group.kind == REQUEST]
-        if any(group.escapes for group in requests) or not all(_sorted_keys(draft).values()):
+        if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
             raise Refused("do without the numbers of requests: futures have none")
         submit = partial(_submit, names, arguments, call, draft, contexts)
         return Plan("", (), "pool.submit(infer, client, …)", _unsafe(draft), also=submit)
@@ -224,31 +223,24 @@ def _submit(
 def _make_pool(pool: str, draft: Draft) -> None:
     """Make a pool of threads in the file: one for sequences, whose requests keep their order."""
     threads = 1 if any(site.id in _SEQUENCES for site in draft.sites) else 8
-    sorting, helper = _sorted_keys(draft), "RequestPool"
-    line = f"\n{pool} = {draft.called(helper) if sorting else 'ThreadPoolExecutor'}({threads})"
-    if line not in draft.imports:
-        for call in sorting:
-            form = "{0}({1}, key=lambda request: request.number)"
-            draft.write(call, form, call.func, call.args[0])
-        draft.need(*([helper] if sorting else []))
-        extra = [] if sorting else ["from concurrent.futures import ThreadPoolExecutor"]
-        draft.imports.update([line, *extra])
+    helper = "RequestPool" if _sorts_requests(draft) else "ThreadPoolExecutor"
+    if helper == "RequestPool":
+        draft.need(helper)
+    else:
+        draft.imports.add(f"from concurrent.futures import {helper}")
+    draft.imports.add(f"\n{pool} = {draft.called(helper)}({threads})")
 
 
-def _sorted_keys(draft: Draft) -> dict[ast.Call, bool]:
-    """Return the calls that sort a dict with requests as keys → if they sort only the keys."""
-    subscripts = [node for node in draft.flows.parents if isinstance(node, ast.Subscript)]
-    keyed = {draft.text(x.value) for x in subscripts if _is_future(index(x), draft)}
-    plain = {f"sorted({name}{method})" for name in keyed for method in ("", ".keys()")}
-    sorting = [x for x in draft.evaluator.scopes.calls if last_name(x.func) == "sorted"]
-    texts = {call: draft.text(call) for call in sorting}
-    return {x: text in plain for x, text in texts.items() if any(map(text.__contains__, keyed))}
-
-
-def _is_future(node: ast.expr, draft: Draft) -> bool:
-    """True for a request whose context does not stay."""
-    groups = [group for group in draft.flows.of(node) if group.kind == REQUEST]
-    return any(not draft.stays(call) for group in groups for call in group.creations)
+def _sorts_requests(draft: Draft) -> bool:
+    """True if the program sorts, and has requests in lists, as keys, or as starts of tuples."""
+    nodes, calls = list(draft.flows.parents), draft.evaluator.scopes.calls
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    requests = {x.id for x in names if any(y.kind == REQUEST for y in draft.flows.of(x))}
+    kept = [index(node) for node in nodes if isinstance(node, ast.Subscript)]
+    added = [x for call in calls if last_name(call.func) == "append" for x in call.args]
+    kept += [x.elts[0] if isinstance(x, ast.Tuple) and x.elts else x for x in added]
+    sorts = any(last_name(call.func) in ("sorted", "sort") for call in calls)
+    return sorts and not requests.isdisjoint(map(last_name, kept))
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
