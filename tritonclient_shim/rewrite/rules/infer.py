@@ -233,14 +233,19 @@ def _make_pool(pool: str, draft: Draft) -> None:
 
 def _sorts_requests(draft: Draft) -> bool:
     """True if the program sorts, and has requests in lists, as keys, or as starts of tuples."""
-    nodes, calls = list(draft.flows.parents), draft.evaluator.scopes.calls
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    requests = {x.id for x in names if any(y.kind == REQUEST for y in draft.flows.of(x))}
-    kept = [index(node) for node in nodes if isinstance(node, ast.Subscript)]
-    added = [x for call in calls if last_name(call.func) == "append" for x in call.args]
-    kept += [x.elts[0] if isinstance(x, ast.Tuple) and x.elts else x for x in added]
-    sorts = any(last_name(call.func) in ("sorted", "sort") for call in calls)
-    return sorts and not requests.isdisjoint(map(last_name, kept))
+    calls = {node: last_name(node.func) for node in draft.evaluator.scopes.calls}
+    requests, kept = set(), set()
+    for node, outer in draft.flows.parents.items():
+        if isinstance(node, ast.Name) and any(x.kind == REQUEST for x in draft.flows.of(node)):
+            requests.add(node.id)
+        if isinstance(node, ast.Subscript):
+            kept.add(last_name(index(node)))
+        elif isinstance(node, ast.Tuple) and node.elts and isinstance(node.ctx, ast.Load):
+            is_put = last_name(getattr(outer, "func", outer)) == "put"
+            kept.update([] if is_put else [last_name(node.elts[0])])
+        elif isinstance(node, ast.Call) and calls[node] == "append":
+            kept.update(map(last_name, node.args))
+    return not requests.isdisjoint(kept) and not {"sorted", "sort"}.isdisjoint(calls.values())
 
 
 def _with_callback(callback: ast.expr, context: str, draft: Draft) -> Change:
