@@ -15,8 +15,8 @@ from typing import Callable, Mapping
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan
-from tritonclient_shim.rewrite.rules import infer, memory, methods, names, status, stub
-from tritonclient_shim.rewrite.rules.methods import Rule, renamed
+from tritonclient_shim.rewrite.rules import infer, memory, names, status, stub
+from tritonclient_shim.rewrite.rules.models import Rule
 
 #: Class of a context → the id of its constructor.
 CREATIONS = {
@@ -34,12 +34,12 @@ _UNCOUNTED = "a server does not number requests: the client counts its own"
 #: Methods that only get another name; they may be handed on.
 RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
 METHODS: Mapping[str, Rule] = {
-    "TS021": renamed("is_server_live"),
-    "TS022": renamed("is_server_ready"),
+    "TS021": status.renamed("is_server_live"),
+    "TS022": status.renamed("is_server_ready"),
     "TS026": status.status,
-    "TS031": methods.index,
-    "TS036": renamed("load_model"),
-    "TS037": renamed("unload_model"),
+    "TS031": status.repository_index,
+    "TS036": status.renamed("load_model"),
+    "TS037": status.renamed("unload_model"),
     "TS041": memory.of_region(
         "{0}.register_system_shared_memory({1}.name, {1}.key, {1}.byte_size)"
     ),
@@ -54,11 +54,11 @@ METHODS: Mapping[str, Rule] = {
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
-    "TS057": methods.asked(_UNMEASURED),
-    "TS058": methods.correlation_id,
-    "TS059": methods.asked(_UNCOUNTED),
-    "TS060": methods.asked(),
-    "TS061": methods.asked(),
+    "TS057": status.asked(_UNMEASURED),
+    "TS058": status.correlation_id,
+    "TS059": status.asked(_UNCOUNTED),
+    "TS060": status.asked(),
+    "TS061": status.asked(),
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 #: What the author does instead of what no rule rewrites.

@@ -19,8 +19,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
-from tritonclient_shim.rewrite.rules.methods import Rule
-from tritonclient_shim.rewrite.rules.models import Contexts, Form
+from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule
 from tritonclient_shim.rewrite.rules.names import FLAGS
 
 _STARTS = ("TS052", "TS053", "TS054")

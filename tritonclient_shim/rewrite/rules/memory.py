@@ -14,8 +14,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.methods import Rule
-from tritonclient_shim.rewrite.rules.models import Contexts
+from tritonclient_shim.rewrite.rules.models import Contexts, Rule
 
 _ELSEWHERE = "code elsewhere may expect a handle, or make one"
 

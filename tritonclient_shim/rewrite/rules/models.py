@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import Enum
-from typing import Mapping
+from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import Binding, Place, last_name
@@ -20,7 +20,7 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Plan, Refused
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
@@ -96,6 +96,10 @@ class Contexts:
     @property
     def _first(self) -> _Arguments:
         return context_arguments(self.group.creations[0], "TS050", self.draft)
+
+
+#: The use of a context → its plan.
+Rule = Callable[[ast.Call, Draft, Contexts], Plan]
 
 
 def form_of(group: Group, draft: Draft) -> Form:

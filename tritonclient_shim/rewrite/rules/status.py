@@ -1,4 +1,7 @@
-"""TS026 (and TS004, TS006): a status → a model's configuration, or what a server reports."""
+"""TS021 to TS037, TS057 to TS061 (and TS004, TS006): methods that tell about servers and requests.
+
+A status becomes a model's configuration, or what a v2 server reports.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.models import Contexts, same_at
+from tritonclient_shim.rewrite.rules.models import Contexts, Rule, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
@@ -25,6 +28,41 @@ _ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
 _CODES = "RequestStatusCode"
 #: The methods of v1's enums → what Python's enums have instead.
 _METHODS = {"Name": "({0}).name", "Value": "[{0}]"}
+_LAST = "it is of the last request that was done"
+
+
+def renamed(name: str) -> Rule:
+    """Return a rule that gives a method another name, also where it is not called."""
+
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+        method: ast.AST = getattr(call, "func", call)
+        return Plan(f"{{0}}.{name}", [getattr(method, "value", method)], name, at=method)
+
+    return rule
+
+
+def asked(unsafe: str = "") -> Rule:
+    """Return the rule for a method that reports on past requests; the object has it."""
+
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+        return Plan(unsafe=unsafe or (_LAST if contexts.starts else ""))
+
+    return rule
+
+
+def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """``correlation_id()`` → the argument of the context; an object has the method."""
+    if contexts.is_object:
+        return Plan(what="the same")
+    return Plan("{0}", [contexts.sequence() or "0"], "the sequence's id")
+
+
+def repository_index(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """Keep ``get_model_repository_index().models``, which the client for gRPC has, too."""
+    reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
+    if draft.options.to != "grpc" or set(reads) != {"models"}:
+        raise Refused("the client returns a row for each version; read the names from the rows")
+    return Plan(what="the same", unsafe="it has a row for each version of a model")
 
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
