@@ -30,8 +30,6 @@ _THREADED = re.compile(
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
-#: Uses of the ids of errors.
-ERROR_IDS = ("TS016", "TS017")
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them.
 _SHOWING = frozenset(
@@ -68,17 +66,14 @@ class Draft:
 
     @cached_property
     def errors_stay(self) -> bool:
-        """True if the program keeps reading server or request ids of errors. Only v1 had them."""
-        known = {site.call for site in self.sites if site.id in ERROR_IDS}
-        calls = self.evaluator.scopes.calls
-        read = {x for x in calls if last_name(x.func) in ("server_id", "request_id") and not x.args}
-        is_rewritten = self.options.unsafe and self.options.selects(*ERROR_IDS) and read <= known
-        return bool(known | read) and not is_rewritten or self.beside.asks_errors
+        """True if the program reads server or request ids of errors. Only v1 has them."""
+        called = (last_name(x.func) for x in self.evaluator.scopes.calls if not x.args)
+        return self.beside.asks_errors or not {"server_id", "request_id"}.isdisjoint(called)
 
     @property
     def model_class(self) -> str:
         """Return the class of objects that know their model."""
-        asks = self.beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
+        asks = self.beside.asks or self.has("TS060", "TS061")
         return "AskedModel" if asks else "InferModel"
 
     @cached_property

@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.draft import CONFIGS, ERROR_IDS, Draft
+from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.options import NOT_SELECTED, Plan, Refused, carry_out, checked
 from tritonclient_shim.rewrite.rules import (
@@ -148,9 +148,9 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
         lost.pop(INFER, None)
     lost.update(_unreadable_formats(draft))
     if draft.errors_stay:
-        asking = [site.whole for site in draft.sites if site.id in ERROR_IDS]
+        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
         node = [*asking, *(site.whole for site in draft.sites)][0]
-        lost = dict.fromkeys(CONTEXTS, Refused(_ERRORS, not draft.options.unsafe, node))
+        lost = dict.fromkeys(CONTEXTS, Refused(_ERRORS, node=node))
     return lost, strays
 
 
@@ -290,6 +290,8 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
     """Return the plan for a use that belongs to no group."""
     if site.id in MEMORY:
         return MEMORY[site.id](node, draft)
+    if site.id in BY_HAND:
+        raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
             raise Refused("call the method instead of handing it on")

@@ -47,17 +47,6 @@ def message_of(error):
     return str(error.message() if isinstance(error, InferenceServerException) else error)
 
 
-def server_id_of(error):
-    """Return the name of the server that raised an error, '' if none has answered."""
-    status = error.status() if isinstance(error, InferenceServerException) else None
-    return "" if status in (None, "StatusCode.UNAVAILABLE") else "triton"
-
-
-def request_id_of(error):
-    """Return 1 for an error of a server, and 0 if none has answered. No server numbers requests."""
-    return int(server_id_of(error) != "")
-
-
 def infer(client, model_name, inputs, outputs, **options):
     """Infer; inputs and results have an array for each entry of the batch."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]

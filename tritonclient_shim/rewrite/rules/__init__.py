@@ -27,10 +27,6 @@ CREATIONS = {
     f"{API}.SharedMemoryControlContext": "TS040",
     f"{API}.InferContext": "TS050",
 }
-_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
-_UNNAMED = "errors do not name the server; Triton is called triton"
-_UNNUMBERED = "a server does not number requests: it is 1 for each of its errors"
-_UNCOUNTED = "a server does not number requests: the client counts its own"
 #: Methods that only get another name; they may be handed on.
 RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
 METHODS: Mapping[str, Rule] = {
@@ -54,18 +50,18 @@ METHODS: Mapping[str, Rule] = {
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
-    "TS057": status.asked(_UNMEASURED),
     "TS058": status.correlation_id,
-    "TS059": status.asked(_UNCOUNTED),
-    "TS060": status.asked(),
-    "TS061": status.asked(),
+    "TS060": status.last_model,
+    "TS061": status.last_model,
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
+_UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
     "TS056": "keep the futures in a list, and wait for one of these",
-    "TS046": "drop it: a server numbers no requests any more",
+    "TS057": "measure the time around the requests: no client does",
+    **dict.fromkeys(("TS016", "TS017", "TS046", "TS059"), _UNNUMBERED),
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -87,8 +83,6 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
-    "TS016": names.error_id("server_id_of", _UNNAMED),
-    "TS017": names.error_id("request_id_of", _UNNUMBERED),
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

@@ -1,4 +1,4 @@
-"""TS010, TS011, TS015 to TS017, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
+"""TS010, TS011, TS015, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
 
 These are v1's constants and exception, and names that NumPy and Python removed.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from functools import partial
-from typing import Callable
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
@@ -158,17 +157,6 @@ def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     if call is None or "http" not in draft.modules:
         return Plan(what="the same, or message_of(error)")
     return Plan("{message_of}({0})", [owner(call)], "the same, or message_of(error)")
-
-
-def error_id(helper: str, unsafe: str) -> Callable[[ast.AST, Draft], Plan]:
-    """Return the rule for ``error.server_id()`` or ``error.request_id()`` → a helper."""
-
-    def rule(call: ast.AST, draft: Draft) -> Plan:
-        if draft.errors_stay or not isinstance(call, ast.Call):
-            raise Refused(f"unsafe: {unsafe}; --unsafe rewrites it", by_option=True)
-        return Plan(f"{{{helper}}}({{0}})", [owner(call)], f"{helper}(error)", unsafe)
-
-    return rule
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
