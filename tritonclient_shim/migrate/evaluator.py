@@ -15,7 +15,6 @@ from typing import Any, Mapping
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
     Binding,
-    Function,
     Scopes,
     index,
     last_name,
@@ -333,7 +332,10 @@ class Evaluator:
             functions = (value for value in first if isinstance(value, LocalFunction))
             return frozenset(LocalFunction(item.node, item.bound + given) for item in functions)
         if name == "builtins.super":
-            bases = getattr(self.scopes.enclosing_class(call), "bases", ())
+            scope = self.scopes.places[call].scope
+            while scope.parent and not isinstance(scope.node, ast.ClassDef):
+                scope = scope.parent
+            bases = getattr(scope.node, "bases", ())
             return union(map(new_instances, union(map(self.of, bases))))
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
@@ -382,6 +384,6 @@ def _named(symbol: str) -> Values:
     return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
 
-def decorators(node: Function) -> frozenset[str]:
+def decorators(node: ast.AST) -> frozenset[str]:
     """Return the names of the decorators, without what they belong to."""
     return frozenset(map(last_name, getattr(node, "decorator_list", ())))

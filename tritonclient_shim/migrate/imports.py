@@ -59,7 +59,9 @@ class Imports:
         self.legacy = False
         self._visited: set[str] = set()
         self._follow(tree, os.path.abspath(path))
-        self.uses_v1 = self.legacy or any(map(_names_v1, ast.walk(tree)))
+        names = {getattr(node, "attr", "") for node in ast.walk(tree)}
+        names.update(name.rpartition(".")[2] for _, name, _ in _imported(tree))
+        self.uses_v1 = self.legacy or not names.isdisjoint(_ONLY_V1)
         self.symbols = {alias: self._symbol(name, level) for alias, name, level in _imported(tree)}
 
     def _symbol(self, name: str, level: int) -> str:
@@ -101,12 +103,6 @@ def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
 def is_of_v1(name: str) -> bool:
     """True for a dotted name of the old package."""
     return f"{name}.".startswith("tensorrtserver.")
-
-
-def _names_v1(node: ast.AST) -> bool:
-    """True for a name that only v1's generated modules have."""
-    name = node.name if isinstance(node, ast.alias) else getattr(node, "attr", "")
-    return name.rpartition(".")[2] in _ONLY_V1
 
 
 def may_use_v1(path: str, text: bytes) -> bool:

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Tuple, Union
+from typing import Any, Iterable, Tuple
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRANSPARENT = (ast.With, ast.AsyncWith)  # their body runs whenever they do
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Fields of such a node and of its ``ast.arguments`` that belong to the new scope.
 _INSIDE = frozenset({"body", "args", "posonlyargs", "vararg", "kwonlyargs", "kwarg"})
-#: Methods that fill a container → 1 if the last argument is an element, 0 if it has the elements.
-FILLING = {
-    **dict.fromkeys(("append", "appendleft", "add", "insert", "put", "put_nowait"), 1),
-    **dict.fromkeys(("extend", "update"), 0),
-}
+#: Methods that add their last argument to a container, or all elements of it.
+_ADDING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
+_EXTENDING = frozenset({"extend", "update"})
 
 
 @dataclass(eq=False)
@@ -90,13 +87,6 @@ class Scopes:
             if owner is not None:
                 owner.bindings[name].append(binding)
 
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """Return the class whose method the node is in."""
-        scope = self.places[node].scope
-        while scope.parent and not isinstance(scope.node, ast.ClassDef):
-            scope = scope.parent
-        return scope.node if isinstance(scope.node, ast.ClassDef) else None
-
     def owner(self, node: ast.AST) -> Scope | None:
         """Return the scope that binds a variable; None if there is none."""
         return self.places[node].scope.owner(node.id) if isinstance(node, ast.Name) else None
@@ -160,9 +150,10 @@ class Scopes:
         elif isinstance(node, ast.Yield) and node.value:
             place.scope.yielded.append(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            wraps = FILLING.get(node.func.attr)
-            if node.args and wraps is not None:
-                self._fill(node.func.value, Binding(node.args[-1], place, after, wraps=wraps))
+            steps = (None,) if node.func.attr in _EXTENDING else ()
+            if node.args and node.func.attr in _ADDING | _EXTENDING:
+                added = Binding(node.args[-1], place, after, steps, wraps=1, adds=True)
+                self._assign(node.func.value, added)
 
     def _assign(self, target: ast.AST | str, binding: Binding) -> None:
         """Bind a target or a name."""
@@ -170,22 +161,17 @@ class Scopes:
             name = target if isinstance(target, str) else target.id
             scope = binding.place.scope
             scope = scope.declared.get(name, scope)
-            scope.bindings.setdefault(name, []).append(binding)
+            if binding.wraps:
+                self._filled.append((name, binding))
+            else:
+                scope.bindings.setdefault(name, []).append(binding)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
                 self._assign(part, replace(binding, steps=(*binding.steps, number)))
         elif isinstance(target, ast.Attribute):
             self.attributes.setdefault(target.attr, []).append((target, binding))
         elif isinstance(target, ast.Subscript):
-            self._fill(target.value, replace(binding, wraps=binding.wraps + 1))
-
-    def _fill(self, target: ast.AST, binding: Binding) -> None:
-        """Add elements to a container, which may itself be an element of containers."""
-        binding = replace(binding, adds=True)
-        if isinstance(target, ast.Name):
-            self._filled.append((target.id, binding))
-        elif isinstance(target, (ast.Attribute, ast.Subscript)):
-            self._assign(target, binding)
+            self._assign(target.value, replace(binding, wraps=binding.wraps + 1, adds=True))
 
 
 # ------------------------------------------------------------ the bindings that reach a use
