@@ -145,10 +145,8 @@ class Evaluator:
         if isinstance(node, ast.Dict):
             keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
             return items(map(self.of, node.values), keys)
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-            return items([self.of(node.elt)])
-        if isinstance(node, ast.DictComp):
-            return items([self.of(node.value)])
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            return items([self.of(node.value if isinstance(node, ast.DictComp) else node.elt)])
         if isinstance(node, ast.BoolOp):
             return union(map(self.of, node.values))
         if isinstance(node, ast.IfExp):
@@ -232,8 +230,7 @@ class Evaluator:
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
         is_first = node in parameters(function.args)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
-            is_class = "classmethod" in marks or getattr(function, "name", "") == "__new__"
-            values |= {LocalClass(owner) if is_class else LocalInstance(owner)}
+            values |= {LocalClass(owner) if "classmethod" in marks else LocalInstance(owner)}
         return values | self._annotated(node.annotation, self.scopes.defaults.get(node))
 
     def _annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
@@ -243,8 +240,7 @@ class Evaluator:
     def _raised(self, node: ast.ExceptHandler) -> Values:
         """Return what a handler catches."""
         classes = self.of(node.type)
-        any_error = _ANY_ERROR if self.imports.legacy else ()
-        known = (_EXCEPTION if x in any_error else x for x in classes | element(classes))
+        known = (_EXCEPTION if x in _ANY_ERROR else x for x in classes | element(classes))
         return union(map(new_instances, known))
 
     # --- classes of the file
@@ -255,12 +251,10 @@ class Evaluator:
         if values or (owner, name) in self._active:  # the classes are derived from each other
             return values
         self._active.add((owner, name))
-        is_object = isinstance(owner, LocalInstance)
-        values = union(
-            self.member(instance if is_object else base, name)
-            for base in union(map(self.of, owner.node.bases))
-            for instance in new_instances(base)
-        )
+        bases = union(map(self.of, owner.node.bases))
+        if isinstance(owner, LocalInstance):
+            bases = union(map(new_instances, bases))
+        values = union(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
 
@@ -317,10 +311,10 @@ class Evaluator:
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
-        scope, marks = self.scopes.of_node[function.node], decorators(function.node)
-        if scope.yielded and not marks & _ENTERED:
-            return items([union(map(self.of, scope.yielded))])
-        return union(map(self.of, [*scope.returned, *scope.yielded]))
+        scope = self.scopes.of_node[function.node]
+        results = union(map(self.of, scope.results))
+        is_entered = decorators(function.node) & _ENTERED
+        return items([results]) if scope.is_generator and not is_entered else results
 
     def _of_symbol(self, name: str, call: ast.Call) -> Values:
         last = name.rpartition(".")[2]

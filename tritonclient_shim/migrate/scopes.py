@@ -31,8 +31,8 @@ class Scope:
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     declared: dict[str, Scope] = field(default_factory=dict)  # by ``global``: the module
-    returned: list[ast.expr] = field(default_factory=list)
-    yielded: list[ast.expr] = field(default_factory=list)
+    results: list[ast.expr] = field(default_factory=list)  # what a function returns or yields
+    is_generator: bool = False
 
     def owner(self, name: str) -> Scope | None:
         """Return the scope whose binding of the name is seen from this one."""
@@ -106,7 +106,7 @@ class Scopes:
         if isinstance(node, _SCOPES):
             scope = self.of_node[node] = Scope(node, place.scope)
             if isinstance(node, ast.Lambda):
-                scope.returned.append(node.body)
+                scope.results.append(node.body)
             inside = Place(scope, place.order, ())
         elif isinstance(node, ast.arguments):  # defaults are outside of the function
             outside = self.places[place.scope.node]
@@ -145,10 +145,9 @@ class Scopes:
             self.defaults.update(zip(reversed(known), reversed(values)))
         elif isinstance(node, ast.Global):
             place.scope.declared.update(dict.fromkeys(node.names, self.module))
-        elif isinstance(node, ast.Return) and node.value:
-            place.scope.returned.append(node.value)
-        elif isinstance(node, ast.Yield) and node.value:
-            place.scope.yielded.append(node.value)
+        elif isinstance(node, (ast.Return, ast.Yield)) and node.value:
+            place.scope.results.append(node.value)
+            place.scope.is_generator |= isinstance(node, ast.Yield)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             steps = (None,) if node.func.attr in _EXTENDING else ()
             if node.args and node.func.attr in _ADDING | _EXTENDING:
@@ -174,9 +173,6 @@ class Scopes:
             self._assign(target.value, replace(binding, wraps=binding.wraps + 1, adds=True))
 
 
-# ------------------------------------------------------------ the bindings that reach a use
-
-
 def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     """Return the bindings that reach a use, by the order of statements.
 
@@ -197,9 +193,6 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
     shared = set(binding.place.path) & set(use.path) - set(last.place.path if last else ())
     is_again = any(isinstance(block, _LOOPS) for block, _ in shared)
     return binding.order <= use.order or is_again
-
-
-# ------------------------------------------------------------------------------- syntax
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:

@@ -118,9 +118,6 @@ def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: b
     return "TS053" if is_old else "TS052"
 
 
-# ------------------------------------------------------------- an expression → its ids
-
-
 def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
     """Return the ids of everything that an expression can stand for, sorted.
 
@@ -130,7 +127,7 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     if call:
         values |= evaluator.constructors(values)
     entries = [_entry(value, node) for value in values]
-    if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
+    if not values and isinstance(node, ast.Attribute) and evaluator.imports.uses_v1:
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [_BY_METHOD[node.attr]] if is_run or node.attr in _UNMISTAKABLE else []
     return sorted({entry.id for entry in entries if entry})
@@ -171,9 +168,6 @@ def module_entry(name: str) -> str:
         return "TS001"
     entry = _entry_of(name)
     return entry.id if entry and entry.kind == IMPORT else "TS009"
-
-
-# ---------------------------------------------------------------------- arguments of a call
 
 
 def arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:

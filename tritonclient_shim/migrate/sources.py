@@ -166,9 +166,6 @@ def _python_of(cell: str) -> list[str]:
     return python
 
 
-# ------------------------------------------------------- async as a name, until Python 3.6
-
-
 def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the source with ``async`` as a name where it is no keyword, and each changed place.
 
