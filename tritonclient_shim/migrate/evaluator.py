@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any, Mapping
+from typing import Any, Iterable
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
@@ -76,13 +76,15 @@ def is_class(symbol: str) -> bool:
     return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
 
 
-def new_instances(value: Value, call: ast.Call | None = None) -> Values:
-    """Return the object that a call of a class creates; nothing for other values."""
-    if isinstance(value, LocalClass):
-        return frozenset({LocalInstance(value.node)})
-    if isinstance(value, Symbol) and is_class(value.name):
-        return frozenset({Instance(value.name, call)})
-    return UNKNOWN
+def new_instances(values: Iterable[Value], call: ast.Call | None = None) -> Values:
+    """Return the objects that a call of the classes among some values creates."""
+    instances: set[Value] = set()
+    for value in values:
+        if isinstance(value, LocalClass):
+            instances.add(LocalInstance(value.node))
+        elif isinstance(value, Symbol) and is_class(value.name):
+            instances.add(Instance(value.name, call))
+    return frozenset(instances)
 
 
 class Evaluator:
@@ -109,9 +111,8 @@ class Evaluator:
         if node in self._active or len(self._active) > _DEPTH:
             return self._before.get(node, UNKNOWN)
         self._active.add(node)
-        values = self._evaluated(node)
+        values = self._known[node] = self._evaluated(node)
         self._active.discard(node)
-        self._known[node] = values
         return values
 
     def is_provided(self, node: ast.Name) -> bool:
@@ -156,17 +157,14 @@ class Evaluator:
         if isinstance(node, ast.ClassDef):
             return frozenset({LocalClass(node)})
         if isinstance(node, ast.AnnAssign):
-            return self._annotated(node.annotation, node.value)
+            return self.of(node.value) | new_instances(self.of(node.annotation))
         if isinstance(node, ast.arg):
             return self._parameter(node)
         if isinstance(node, ast.alias):
             return self._imported(node)
         return self._raised(node) if isinstance(node, ast.ExceptHandler) else UNKNOWN
 
-    # --- names, attributes and elements
-
     def _name(self, node: ast.Name) -> Values:
-        """Return what a variable can be."""
         place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
         if owner:
@@ -177,8 +175,10 @@ class Evaluator:
             values = union(candidates)
             if values != {LITERAL} or owner is not self.scopes.module or node.id not in star:
                 return values  # else the literal stands in where the star import fails
-        builtin = f"builtins.{node.id}" if hasattr(builtins, node.id) else ""
-        return _named(star.get(node.id, builtin))
+        if node.id in star:
+            return frozenset({Symbol(star[node.id])})
+        is_builtin = hasattr(builtins, node.id)
+        return frozenset({Symbol(f"builtins.{node.id}")}) if is_builtin else UNKNOWN
 
     def _attribute(self, node: ast.Attribute) -> Values:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
@@ -206,8 +206,6 @@ class Evaluator:
             return items([element(values)])
         return element(values, key.value if isinstance(key, ast.Constant) else None)
 
-    # --- bindings
-
     def _value(self, binding: Binding) -> Values:
         """Return what a binding gives to its name."""
         values = self.of(binding.node)
@@ -218,32 +216,27 @@ class Evaluator:
         return values
 
     def _imported(self, node: ast.alias) -> Values:
-        """Return what an import binds to its name."""
         binds_package = "." in node.name and not node.asname
-        package = node.name.partition(".")[0]
-        return _named(package if binds_package else self.imports.symbols[node])
+        symbol = node.name.partition(".")[0] if binds_package else self.imports.symbols[node]
+        return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
     def _parameter(self, node: ast.arg) -> Values:
-        """Return what a parameter can be."""
-        values = self._passed.get(node, UNKNOWN)
         function: Any = self.scopes.places[node].scope.node
+        arguments = function.args
+        known = [*parameters(arguments), *arguments.kwonlyargs]
+        defaults = [*arguments.defaults, *arguments.kw_defaults]
+        default = dict(zip(reversed(known), reversed(defaults))).get(node)
+        values = self._passed.get(node, UNKNOWN) | self.of(default)
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
-        is_first = node in parameters(function.args)[:1] and "staticmethod" not in marks
+        is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             values |= {LocalClass(owner) if "classmethod" in marks else LocalInstance(owner)}
-        return values | self._annotated(node.annotation, self.scopes.defaults.get(node))
-
-    def _annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
-        """Return what a name with an annotation and a value can be."""
-        return self.of(value) | union(map(new_instances, self.of(annotation)))
+        return values | new_instances(self.of(node.annotation))
 
     def _raised(self, node: ast.ExceptHandler) -> Values:
-        """Return what a handler catches."""
         classes = self.of(node.type)
         known = (_EXCEPTION if x in _ANY_ERROR else x for x in classes | element(classes))
-        return union(map(new_instances, known))
-
-    # --- classes of the file
+        return new_instances(known)
 
     def _of_class(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         """Return what an attribute can be: the class's own, else that of its base classes."""
@@ -253,7 +246,7 @@ class Evaluator:
         self._active.add((owner, name))
         bases = union(map(self.of, owner.node.bases))
         if isinstance(owner, LocalInstance):
-            bases = union(map(new_instances, bases))
+            bases = new_instances(bases)
         values = union(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
@@ -281,13 +274,9 @@ class Evaluator:
 
     def constructors(self, functions: Values) -> Values:
         """Return the constructors of the classes among some values."""
-        instances = union(map(new_instances, functions))
-        return union(self.member(instance, "__init__") for instance in instances)
-
-    # --- results of calls
+        return union(self.member(item, "__init__") for item in new_instances(functions))
 
     def _call(self, node: ast.Call) -> Values:
-        """Return what a call can return."""
         values = union(self._result(function, node) for function in self.of(node.func))
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
         return self.of(node.args[0]) if is_same else values
@@ -299,7 +288,7 @@ class Evaluator:
         if isinstance(function, Symbol):
             return self._of_symbol(function.name, call)
         if not isinstance(function, BoundMethod):
-            return new_instances(function)
+            return new_instances([function])
         owner, name = function.owner, function.name
         if isinstance(owner, Instance):
             return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
@@ -330,7 +319,7 @@ class Evaluator:
             while scope.parent and not isinstance(scope.node, ast.ClassDef):
                 scope = scope.parent
             bases = getattr(scope.node, "bases", ())
-            return union(map(new_instances, union(map(self.of, bases))))
+            return new_instances(union(map(self.of, bases)))
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
@@ -338,9 +327,7 @@ class Evaluator:
         if last == "zip":
             parts = [element(self.of(argument)) for argument in call.args]
             return items([items(parts, range(len(parts)))])
-        return new_instances(Symbol(name), call)
-
-    # --- arguments of calls
+        return new_instances([Symbol(name)], call)
 
     def _follow(self, call: ast.Call) -> None:
         """Note what a call gives to functions of the file that it calls or passes on."""
@@ -361,9 +348,7 @@ class Evaluator:
             callbacks = union([*positional[:1], named.get("callback", UNKNOWN)])
             self._pass(callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
 
-    def _pass(
-        self, functions: Values, positional: list[Values], named: Mapping[str, Values]
-    ) -> None:
+    def _pass(self, functions: Values, positional: list[Values], named: dict[str, Values]) -> None:
         """Note what the parameters of functions, and of constructors of classes, are given."""
         for function in functions | self.constructors(functions):
             if isinstance(function, LocalFunction):
@@ -372,10 +357,6 @@ class Evaluator:
                     self._passed[parameter] |= values
                 for parameter in (*known, *function.node.args.kwonlyargs):
                     self._passed[parameter] |= named.get(parameter.arg, UNKNOWN)
-
-
-def _named(symbol: str) -> Values:
-    return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
 
 def decorators(node: ast.AST) -> frozenset[str]:

@@ -49,7 +49,7 @@ class Place:
     """Where a statement is: its scope, a number that grows with the text, its blocks."""
 
     scope: Scope
-    order: int
+    order: float
     path: Path
 
 
@@ -64,7 +64,6 @@ class Binding:
 
     node: ast.AST
     place: Place
-    order: float
     steps: tuple[int | None, ...] = ()
     wraps: int = 0
     adds: bool = False
@@ -78,7 +77,6 @@ class Scopes:
         self.of_node: dict[ast.AST, Scope] = {tree: self.module}
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
-        self.defaults: dict[ast.AST, ast.expr | None] = {}  # of parameters
         self._filled: list[tuple[str, Binding]] = []  # names of containers
         self._visit(tree, Place(self.module, 0, ()))
         self.calls = [node for node in self.places if isinstance(node, ast.Call)]
@@ -118,31 +116,28 @@ class Scopes:
 
     def _bind(self, node: Any, place: Place) -> None:
         """Bind what a node binds, and record what a function returns."""
-        after = place.order + 0.5  # the statement itself does not see what it binds
+        # the statement itself does not see what it binds
+        after = replace(place, order=place.order + 0.5)
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                self._assign(target, Binding(node.value, place, after))
+                self._assign(target, Binding(node.value, after))
         elif isinstance(node, ast.AnnAssign):
-            self._assign(node.target, Binding(node, place, after, adds=node.value is None))
+            self._assign(node.target, Binding(node, after, adds=node.value is None))
         elif isinstance(node, ast.AugAssign):
-            self._assign(node.target, Binding(node.value, place, after, adds=True))
+            self._assign(node.target, Binding(node.value, after, adds=True))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
-            self._assign(node.target, Binding(node.iter, place, after, (None,)))
+            self._assign(node.target, Binding(node.iter, after, (None,)))
         elif isinstance(node, ast.comprehension):
             # Its names are the function's here. They end no earlier binding of that name.
-            self._assign(node.target, Binding(node.iter, place, place.order, (None,), adds=True))
+            self._assign(node.target, Binding(node.iter, place, (None,), adds=True))
         elif isinstance(node, ast.withitem) and node.optional_vars:
-            self._assign(node.optional_vars, Binding(node.context_expr, place, after))
+            self._assign(node.optional_vars, Binding(node.context_expr, after))
         elif isinstance(node, _NAMED) and node.name:
-            self._assign(node.name, Binding(node, place, after))
+            self._assign(node.name, Binding(node, after))
         elif isinstance(node, ast.alias) and node.name != "*":
-            self._assign(node.asname or node.name.partition(".")[0], Binding(node, place, after))
+            self._assign(node.asname or node.name.partition(".")[0], Binding(node, after))
         elif isinstance(node, ast.arg):
-            self._assign(node.arg, Binding(node, place, place.order))
-        elif isinstance(node, ast.arguments):
-            known = [*parameters(node), *node.kwonlyargs]
-            values = [*node.defaults, *node.kw_defaults]
-            self.defaults.update(zip(reversed(known), reversed(values)))
+            self._assign(node.arg, Binding(node, place))
         elif isinstance(node, ast.Global):
             place.scope.declared.update(dict.fromkeys(node.names, self.module))
         elif isinstance(node, (ast.Return, ast.Yield)) and node.value:
@@ -151,7 +146,7 @@ class Scopes:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             steps = (None,) if node.func.attr in _EXTENDING else ()
             if node.args and node.func.attr in _ADDING | _EXTENDING:
-                added = Binding(node.args[-1], place, after, steps, wraps=1, adds=True)
+                added = Binding(node.args[-1], after, steps, wraps=1, adds=True)
                 self._assign(node.func.value, added)
 
     def _assign(self, target: ast.AST | str, binding: Binding) -> None:
@@ -180,19 +175,19 @@ def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     binding reaches the use in the next turn of a loop. Bindings of another function may always do.
     """
     here = [binding for binding in bindings if binding.place.scope is use.scope]
-    before = [x for x in here if x.order <= use.order and not x.adds]
+    before = [x for x in here if x.place.order <= use.order and not x.adds]
     ends = [x for x in before if use.path[: len(x.place.path)] == x.place.path]
-    last = max(ends, key=lambda binding: binding.order, default=None)
+    last = max(ends, key=lambda binding: binding.place.order, default=None)
     return [x for x in bindings if x.place.scope is not use.scope or _reaches(x, use, last)]
 
 
 def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
     """True if a binding comes before the use, or a loop leads from it to the use."""
-    if last and binding.order < last.order:
+    if last and binding.place.order < last.place.order:
         return False
     shared = set(binding.place.path) & set(use.path) - set(last.place.path if last else ())
     is_again = any(isinstance(block, _LOOPS) for block, _ in shared)
-    return binding.order <= use.order or is_again
+    return binding.place.order <= use.order or is_again
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:

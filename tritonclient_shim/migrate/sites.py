@@ -21,7 +21,7 @@ from tritonclient_shim.migrate.values import (
     union,
 )
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
-from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
+from tritonclient_shim.registry.entry import IMPORT, REMOVED, RegistryEntry
 from tritonclient_shim.registry.patterns import (
     ARGUMENT_PATTERNS,
     HANDLE_IN,
@@ -141,33 +141,29 @@ def _entry(value: Value, node: ast.expr) -> RegistryEntry | None:
             return BY_SYMBOL.get(owner)
         is_shared = value.name == "get_last_request_id" and owner.endswith("Context")
         return BY_SYMBOL.get(symbol, ENTRIES["TS046"] if is_shared else None)
-    if not isinstance(value, Symbol):
-        return None
-    if value.name in _NUMPY:
-        return ENTRIES["TS201"]
-    entry = _entry_of(value.name) if is_of_v1(value.name) else None
+    entry = _entry_of(value.name) if isinstance(value, Symbol) else None
     return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
 
 
-def _entry_of(symbol: str) -> RegistryEntry | None:
+def _entry_of(name: str) -> RegistryEntry | None:
     """Return the entry of a dotted name, or else the entry of what it belongs to."""
-    while symbol and symbol not in BY_SYMBOL:
-        symbol = symbol.rpartition(".")[0]
-    return BY_SYMBOL.get(symbol)
+    if name in _NUMPY:
+        return ENTRIES["TS201"]
+    while is_of_v1(name) and name not in BY_SYMBOL:
+        name = name.rpartition(".")[0]
+    return BY_SYMBOL.get(name) if is_of_v1(name) else None
 
 
 def module_entry(name: str) -> str:
     """Return the id of an import by its dotted name; '' if the registry has none."""
     if f"{name}.".startswith("future."):
         return "TS203"
-    if name in _NUMPY:
-        return "TS201"
-    if not is_of_v1(name):
-        return ""
     if name == f"{API}.*":
         return "TS001"
     entry = _entry_of(name)
-    return entry.id if entry and entry.kind == IMPORT else "TS009"
+    if entry and entry.kind in (IMPORT, REMOVED):
+        return entry.id
+    return "TS009" if is_of_v1(name) else ""
 
 
 def arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
