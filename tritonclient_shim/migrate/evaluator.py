@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any, Iterable
+from typing import Any
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
@@ -76,15 +76,11 @@ def is_class(symbol: str) -> bool:
     return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
 
 
-def new_instances(values: Iterable[Value], call: ast.Call | None = None) -> Values:
+def new_instances(values: Values, call: ast.Call | None = None) -> Values:
     """Return the objects that a call of the classes among some values creates."""
-    instances: set[Value] = set()
-    for value in values:
-        if isinstance(value, LocalClass):
-            instances.add(LocalInstance(value.node))
-        elif isinstance(value, Symbol) and is_class(value.name):
-            instances.add(Instance(value.name, call))
-    return frozenset(instances)
+    local: Values = frozenset(LocalInstance(x.node) for x in values if isinstance(x, LocalClass))
+    symbols = (x.name for x in values if isinstance(x, Symbol) and is_class(x.name))
+    return local.union(Instance(name, call) for name in symbols)
 
 
 class Evaluator:
@@ -236,13 +232,19 @@ class Evaluator:
     def _raised(self, node: ast.ExceptHandler) -> Values:
         classes = self.of(node.type)
         known = (_EXCEPTION if x in _ANY_ERROR else x for x in classes | element(classes))
-        return new_instances(known)
+        return new_instances(frozenset(known))
 
     def _of_class(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         """Return what an attribute can be: the class's own, else that of its base classes."""
-        values = self._own(owner, name)
-        if values or (owner, name) in self._active:  # the classes are derived from each other
-            return values
+        bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
+        for target, binding in self.scopes.attributes.get(name, ()):
+            if self.of(target.value) & {LocalClass(owner.node), LocalInstance(owner.node)}:
+                bindings.append(binding)
+        own = [self._value(binding) for binding in bindings]
+        if own and all(own):  # else it may be something else by then
+            return union(self._bound(owner, item) for item in union(own))
+        if (owner, name) in self._active:  # the classes are derived from each other
+            return UNKNOWN
         self._active.add((owner, name))
         bases = union(map(self.of, owner.node.bases))
         if isinstance(owner, LocalInstance):
@@ -250,16 +252,6 @@ class Evaluator:
         values = union(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
-
-    def _own(self, owner: LocalClass | LocalInstance, name: str) -> Values:
-        bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
-        for target, binding in self.scopes.attributes.get(name, ()):
-            if self.of(target.value) & {LocalClass(owner.node), LocalInstance(owner.node)}:
-                bindings.append(binding)
-        values = [self._value(binding) for binding in bindings]
-        if not all(values):
-            return UNKNOWN  # it may be something else by then
-        return union(self._bound(owner, item) for item in union(values))
 
     def _bound(self, owner: LocalClass | LocalInstance, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
@@ -288,7 +280,7 @@ class Evaluator:
         if isinstance(function, Symbol):
             return self._of_symbol(function.name, call)
         if not isinstance(function, BoundMethod):
-            return new_instances([function])
+            return new_instances(frozenset({function}))
         owner, name = function.owner, function.name
         if isinstance(owner, Instance):
             return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
@@ -327,7 +319,7 @@ class Evaluator:
         if last == "zip":
             parts = [element(self.of(argument)) for argument in call.args]
             return items([items(parts, range(len(parts)))])
-        return new_instances([Symbol(name)], call)
+        return new_instances(frozenset({Symbol(name)}), call)
 
     def _follow(self, call: ast.Call) -> None:
         """Note what a call gives to functions of the file that it calls or passes on."""

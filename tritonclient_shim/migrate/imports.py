@@ -80,12 +80,10 @@ class Imports:
         for _, name, level in _imported(tree):
             self.uses_v1 |= is_of_v1(name)
             module, _, last = name.rpartition(".")
-            if last != "*" or not module:
-                continue
             beside = neighbour(path, module, level)
-            if module in _MODULES:
+            if last == "*" and module in _MODULES:
                 self.star.update(star_of(module))
-            elif beside not in self._visited and os.path.exists(beside):
+            elif last == "*" and module and beside not in self._visited:
                 with suppress(Unreadable):
                     self._follow(read(beside).tree, beside)
 

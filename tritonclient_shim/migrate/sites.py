@@ -42,7 +42,6 @@ _UNMISTAKABLE = (
 _BY_METHOD = {symbol.rpartition(".")[2]: entry for symbol, entry in BY_SYMBOL.items()}
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _RAW = Symbol(f"{_FORMATS}RAW")
-_MESSAGE = f"{API}.InferenceServerException.message"
 _NUMPY = frozenset(f"numpy.{name}" for name in REMOVED_FROM_NUMPY)
 
 
@@ -136,11 +135,10 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
 def _entry(value: Value, node: ast.expr) -> RegistryEntry | None:
     """Return the entry of a value of an expression."""
     if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
-        owner, symbol = value.owner.of, f"{value.owner.of}.{value.name}"
-        if value.name == "__init__" or symbol == _MESSAGE:
-            return BY_SYMBOL.get(owner)
-        is_shared = value.name == "get_last_request_id" and owner.endswith("Context")
-        return BY_SYMBOL.get(symbol, ENTRIES["TS046"] if is_shared else None)
+        if value.name in ("__init__", "message"):
+            return BY_SYMBOL.get(value.owner.of)
+        shared = ENTRIES["TS046"] if value.name == "get_last_request_id" else None
+        return BY_SYMBOL.get(f"{value.owner.of}.{value.name}", shared)
     entry = _entry_of(value.name) if isinstance(value, Symbol) else None
     return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
 
