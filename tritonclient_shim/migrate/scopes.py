@@ -151,14 +151,12 @@ class Scopes:
 
     def _assign(self, target: ast.AST | str, binding: Binding) -> None:
         """Bind a target or a name."""
-        if isinstance(target, (str, ast.Name)):
+        if isinstance(target, ast.Name) and binding.wraps:
+            self._filled.append((target.id, binding))
+        elif isinstance(target, (str, ast.Name)):
             name = target if isinstance(target, str) else target.id
             scope = binding.place.scope
-            scope = scope.declared.get(name, scope)
-            if binding.wraps:
-                self._filled.append((name, binding))
-            else:
-                scope.bindings.setdefault(name, []).append(binding)
+            scope.declared.get(name, scope).bindings.setdefault(name, []).append(binding)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
                 self._assign(part, replace(binding, steps=(*binding.steps, number)))

@@ -41,7 +41,6 @@ _UNMISTAKABLE = (
 )
 _BY_METHOD = {symbol.rpartition(".")[2]: entry for symbol, entry in BY_SYMBOL.items()}
 _FORMATS = f"{API}.InferContext.ResultFormat."
-_RAW = Symbol(f"{_FORMATS}RAW")
 _NUMPY = frozenset(f"numpy.{name}" for name in REMOVED_FROM_NUMPY)
 
 
@@ -109,11 +108,10 @@ def first_parameter(call: ast.Call, evaluator: Evaluator) -> tuple[str, ...]:
 
 def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: bool) -> str:
     """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
-    if "callback" in given or ("first" in given and "inputs" in given):
-        return "TS052"
+    if "callback" in given or "inputs" in given:
+        return "TS052" if given.keys() & {"callback", "first"} else "TS053"
     first = evaluator.of(given.get("first"))
-    is_unknown = not first and (is_used or "inputs" in given)
-    is_old = is_unknown or any(isinstance(item, Items) for item in first)
+    is_old = any(isinstance(item, Items) for item in first) if first else is_used
     return "TS053" if is_old else "TS052"
 
 
@@ -192,7 +190,7 @@ def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> b
     if pattern.kind == HANDLE_IN:
         return any(isinstance(item, Instance) and item.of == HANDLE for item in elements)
     if pattern.kind == HANDLE_OUT:
-        return _RAW in element(elements, 0)
+        return Symbol(f"{_FORMATS}RAW") in element(elements, 0)
     try:
         return ast.literal_eval(value) not in pattern.harmless
     except (ValueError, TypeError):

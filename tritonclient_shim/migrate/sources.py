@@ -131,9 +131,8 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     broken: list[str] = []
-    document = json.loads(data.decode("utf-8"))
     try:
-        cells = enumerate(document["cells"], 1)
+        cells = enumerate(json.loads(data.decode("utf-8"))["cells"], 1)
         code = [(n, "".join(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
     except (TypeError, LookupError) as error:
         raise ValueError("no notebook of format 4: expected cells with type and text") from error
