@@ -10,12 +10,11 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any, Mapping
+from typing import Any
 
 from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
 from tritonclient_shim.migrate.scopes import (
     Binding,
-    Function,
     Scopes,
     index,
     last_name,
@@ -77,13 +76,11 @@ def is_class(symbol: str) -> bool:
     return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
 
 
-def new_instances(value: Value, call: ast.Call | None = None) -> Values:
-    """Return the object that a call of a class creates; nothing for other values."""
-    if isinstance(value, LocalClass):
-        return frozenset({LocalInstance(value.node)})
-    if isinstance(value, Symbol) and is_class(value.name):
-        return frozenset({Instance(value.name, call)})
-    return UNKNOWN
+def new_instances(values: Values, call: ast.Call | None = None) -> Values:
+    """Return the objects that a call of the classes among some values creates."""
+    local: Values = frozenset(LocalInstance(x.node) for x in values if isinstance(x, LocalClass))
+    symbols = (x.name for x in values if isinstance(x, Symbol) and is_class(x.name))
+    return local.union(Instance(name, call) for name in symbols)
 
 
 class Evaluator:
@@ -110,9 +107,8 @@ class Evaluator:
         if node in self._active or len(self._active) > _DEPTH:
             return self._before.get(node, UNKNOWN)
         self._active.add(node)
-        values = self._evaluated(node)
+        values = self._known[node] = self._evaluated(node)
         self._active.discard(node)
-        self._known[node] = values
         return values
 
     def is_provided(self, node: ast.Name) -> bool:
@@ -146,10 +142,8 @@ class Evaluator:
         if isinstance(node, ast.Dict):
             keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
             return items(map(self.of, node.values), keys)
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-            return items([self.of(node.elt)])
-        if isinstance(node, ast.DictComp):
-            return items([self.of(node.value)])
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            return items([self.of(node.value if isinstance(node, ast.DictComp) else node.elt)])
         if isinstance(node, ast.BoolOp):
             return union(map(self.of, node.values))
         if isinstance(node, ast.IfExp):
@@ -159,17 +153,14 @@ class Evaluator:
         if isinstance(node, ast.ClassDef):
             return frozenset({LocalClass(node)})
         if isinstance(node, ast.AnnAssign):
-            return self._annotated(node.annotation, node.value)
+            return self.of(node.value) | new_instances(self.of(node.annotation))
         if isinstance(node, ast.arg):
             return self._parameter(node)
         if isinstance(node, ast.alias):
             return self._imported(node)
         return self._raised(node) if isinstance(node, ast.ExceptHandler) else UNKNOWN
 
-    # --- names, attributes and elements
-
     def _name(self, node: ast.Name) -> Values:
-        """Return what a variable can be."""
         place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
         if owner:
@@ -180,8 +171,10 @@ class Evaluator:
             values = union(candidates)
             if values != {LITERAL} or owner is not self.scopes.module or node.id not in star:
                 return values  # else the literal stands in where the star import fails
-        builtin = f"builtins.{node.id}" if hasattr(builtins, node.id) else ""
-        return _named(star.get(node.id, builtin))
+        if node.id in star:
+            return frozenset({Symbol(star[node.id])})
+        is_builtin = hasattr(builtins, node.id)
+        return frozenset({Symbol(f"builtins.{node.id}")}) if is_builtin else UNKNOWN
 
     def _attribute(self, node: ast.Attribute) -> Values:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
@@ -209,8 +202,6 @@ class Evaluator:
             return items([element(values)])
         return element(values, key.value if isinstance(key, ast.Constant) else None)
 
-    # --- bindings
-
     def _value(self, binding: Binding) -> Values:
         """Return what a binding gives to its name."""
         values = self.of(binding.node)
@@ -221,59 +212,46 @@ class Evaluator:
         return values
 
     def _imported(self, node: ast.alias) -> Values:
-        """Return what an import binds to its name."""
         binds_package = "." in node.name and not node.asname
-        package = node.name.partition(".")[0]
-        return _named(package if binds_package else self.imports.symbols[node])
+        symbol = node.name.partition(".")[0] if binds_package else self.imports.symbols[node]
+        return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
     def _parameter(self, node: ast.arg) -> Values:
-        """Return what a parameter can be."""
-        values = self._passed.get(node, UNKNOWN)
         function: Any = self.scopes.places[node].scope.node
+        arguments = function.args
+        known = [*parameters(arguments), *arguments.kwonlyargs]
+        defaults = [*arguments.defaults, *arguments.kw_defaults]
+        default = dict(zip(reversed(known), reversed(defaults))).get(node)
+        values = self._passed.get(node, UNKNOWN) | self.of(default)
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
-        is_first = node in parameters(function.args)[:1] and "staticmethod" not in marks
+        is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
-            is_class = "classmethod" in marks or getattr(function, "name", "") == "__new__"
-            values |= {LocalClass(owner) if is_class else LocalInstance(owner)}
-        return values | self._annotated(node.annotation, self.scopes.defaults.get(node))
-
-    def _annotated(self, annotation: ast.expr | None, value: ast.expr | None) -> Values:
-        """Return what a name with an annotation and a value can be."""
-        return self.of(value) | union(map(new_instances, self.of(annotation)))
+            values |= {LocalClass(owner) if "classmethod" in marks else LocalInstance(owner)}
+        return values | new_instances(self.of(node.annotation))
 
     def _raised(self, node: ast.ExceptHandler) -> Values:
-        """Return what a handler catches."""
         classes = self.of(node.type)
-        any_error = _ANY_ERROR if self.imports.legacy else ()
-        known = (_EXCEPTION if x in any_error else x for x in classes | element(classes))
-        return union(map(new_instances, known))
-
-    # --- classes of the file
+        known = (_EXCEPTION if x in _ANY_ERROR else x for x in classes | element(classes))
+        return new_instances(frozenset(known))
 
     def _of_class(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         """Return what an attribute can be: the class's own, else that of its base classes."""
-        values = self._own(owner, name)
-        if values or (owner, name) in self._active:  # the classes are derived from each other
-            return values
-        self._active.add((owner, name))
-        is_object = isinstance(owner, LocalInstance)
-        values = union(
-            self.member(instance if is_object else base, name)
-            for base in union(map(self.of, owner.node.bases))
-            for instance in new_instances(base)
-        )
-        self._active.discard((owner, name))
-        return values
-
-    def _own(self, owner: LocalClass | LocalInstance, name: str) -> Values:
         bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
         for target, binding in self.scopes.attributes.get(name, ()):
             if self.of(target.value) & {LocalClass(owner.node), LocalInstance(owner.node)}:
                 bindings.append(binding)
-        values = [self._value(binding) for binding in bindings]
-        if not all(values):
-            return UNKNOWN  # it may be something else by then
-        return union(self._bound(owner, item) for item in union(values))
+        own = [self._value(binding) for binding in bindings]
+        if own and all(own):  # else it may be something else by then
+            return union(self._bound(owner, item) for item in union(own))
+        if (owner, name) in self._active:  # the classes are derived from each other
+            return UNKNOWN
+        self._active.add((owner, name))
+        bases = union(map(self.of, owner.node.bases))
+        if isinstance(owner, LocalInstance):
+            bases = new_instances(bases)
+        values = union(self.member(base, name) for base in bases)
+        self._active.discard((owner, name))
+        return values
 
     def _bound(self, owner: LocalClass | LocalInstance, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
@@ -288,13 +266,9 @@ class Evaluator:
 
     def constructors(self, functions: Values) -> Values:
         """Return the constructors of the classes among some values."""
-        instances = union(map(new_instances, functions))
-        return union(self.member(instance, "__init__") for instance in instances)
-
-    # --- results of calls
+        return union(self.member(item, "__init__") for item in new_instances(functions))
 
     def _call(self, node: ast.Call) -> Values:
-        """Return what a call can return."""
         values = union(self._result(function, node) for function in self.of(node.func))
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
         return self.of(node.args[0]) if is_same else values
@@ -306,7 +280,7 @@ class Evaluator:
         if isinstance(function, Symbol):
             return self._of_symbol(function.name, call)
         if not isinstance(function, BoundMethod):
-            return new_instances(function)
+            return new_instances(frozenset({function}))
         owner, name = function.owner, function.name
         if isinstance(owner, Instance):
             return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
@@ -318,10 +292,10 @@ class Evaluator:
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
-        scope, marks = self.scopes.of_node[function.node], decorators(function.node)
-        if scope.yielded and not marks & _ENTERED:
-            return items([union(map(self.of, scope.yielded))])
-        return union(map(self.of, [*scope.returned, *scope.yielded]))
+        scope = self.scopes.of_node[function.node]
+        results = union(map(self.of, scope.results))
+        is_entered = decorators(function.node) & _ENTERED
+        return items([results]) if scope.is_generator and not is_entered else results
 
     def _of_symbol(self, name: str, call: ast.Call) -> Values:
         last = name.rpartition(".")[2]
@@ -333,8 +307,11 @@ class Evaluator:
             functions = (value for value in first if isinstance(value, LocalFunction))
             return frozenset(LocalFunction(item.node, item.bound + given) for item in functions)
         if name == "builtins.super":
-            bases = getattr(self.scopes.enclosing_class(call), "bases", ())
-            return union(map(new_instances, union(map(self.of, bases))))
+            scope = self.scopes.places[call].scope
+            while scope.parent and not isinstance(scope.node, ast.ClassDef):
+                scope = scope.parent
+            bases = getattr(scope.node, "bases", ())
+            return new_instances(union(map(self.of, bases)))
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
@@ -342,9 +319,7 @@ class Evaluator:
         if last == "zip":
             parts = [element(self.of(argument)) for argument in call.args]
             return items([items(parts, range(len(parts)))])
-        return new_instances(Symbol(name), call)
-
-    # --- arguments of calls
+        return new_instances(frozenset({Symbol(name)}), call)
 
     def _follow(self, call: ast.Call) -> None:
         """Note what a call gives to functions of the file that it calls or passes on."""
@@ -365,9 +340,7 @@ class Evaluator:
             callbacks = union([*positional[:1], named.get("callback", UNKNOWN)])
             self._pass(callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
 
-    def _pass(
-        self, functions: Values, positional: list[Values], named: Mapping[str, Values]
-    ) -> None:
+    def _pass(self, functions: Values, positional: list[Values], named: dict[str, Values]) -> None:
         """Note what the parameters of functions, and of constructors of classes, are given."""
         for function in functions | self.constructors(functions):
             if isinstance(function, LocalFunction):
@@ -378,10 +351,6 @@ class Evaluator:
                     self._passed[parameter] |= named.get(parameter.arg, UNKNOWN)
 
 
-def _named(symbol: str) -> Values:
-    return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
-
-
-def decorators(node: Function) -> frozenset[str]:
+def decorators(node: ast.AST) -> frozenset[str]:
     """Return the names of the decorators, without what they belong to."""
     return frozenset(map(last_name, getattr(node, "decorator_list", ())))

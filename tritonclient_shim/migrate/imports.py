@@ -9,6 +9,7 @@ import ast
 import os
 import re
 from contextlib import suppress
+from itertools import dropwhile
 from typing import Iterator
 
 from tritonclient_shim.migrate.sources import Unreadable, read
@@ -49,17 +50,18 @@ def neighbour(path: str, module: str, level: int) -> str:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another. ``uses_v1``: it does that, or
-    uses a copy of v1's generated modules. ``symbols``: the dotted name of what is imported, '' for
-    the file's own package.
+    ``uses_v1``: it imports tensorrtserver, itself or through another, or uses a copy of v1's
+    generated modules. ``symbols``: the dotted name of what is imported, '' for the file's own
+    package.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
-        self.legacy = False
+        names = {getattr(node, "attr", "") for node in ast.walk(tree)}
+        names.update(name.rpartition(".")[2] for _, name, _ in _imported(tree))
+        self.uses_v1 = not names.isdisjoint(_ONLY_V1)
         self._visited: set[str] = set()
         self._follow(tree, os.path.abspath(path))
-        self.uses_v1 = self.legacy or any(map(_names_v1, ast.walk(tree)))
         self.symbols = {alias: self._symbol(name, level) for alias, name, level in _imported(tree)}
 
     def _symbol(self, name: str, level: int) -> str:
@@ -67,24 +69,21 @@ class Imports:
 
         A generated module of v1 has the name of tensorrtserver's, wherever a copy of it is.
         """
-        parts = name.split(".")
-        copied = [number for number, part in enumerate(parts) if part in _GENERATED]
-        if copied and self.uses_v1 and not name.startswith((*_NOT_V1, "tensorrtserver.")):
-            return ".".join([API, *parts[copied[0] :]])
+        copied = list(dropwhile(lambda part: part not in _GENERATED, name.split(".")))
+        if copied and self.uses_v1 and not name.startswith(_NOT_V1):
+            return ".".join([API, *copied])
         return "" if level else name
 
     def _follow(self, tree: ast.Module, path: str) -> None:
         """Add what the star imports of a file bind, and those of files beside it."""
         self._visited.add(path)
         for _, name, level in _imported(tree):
-            self.legacy |= is_of_v1(name)
+            self.uses_v1 |= is_of_v1(name)
             module, _, last = name.rpartition(".")
-            if last != "*" or not module:
-                continue
             beside = neighbour(path, module, level)
-            if module in _MODULES:
+            if last == "*" and module in _MODULES:
                 self.star.update(star_of(module))
-            elif beside not in self._visited and os.path.exists(beside):
+            elif last == "*" and module and beside not in self._visited:
                 with suppress(Unreadable):
                     self._follow(read(beside).tree, beside)
 
@@ -101,12 +100,6 @@ def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
 def is_of_v1(name: str) -> bool:
     """True for a dotted name of the old package."""
     return f"{name}.".startswith("tensorrtserver.")
-
-
-def _names_v1(node: ast.AST) -> bool:
-    """True for a name that only v1's generated modules have."""
-    name = node.name if isinstance(node, ast.alias) else getattr(node, "attr", "")
-    return name.rpartition(".")[2] in _ONLY_V1
 
 
 def may_use_v1(path: str, text: bytes) -> bool:

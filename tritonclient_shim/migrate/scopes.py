@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Tuple, Union
+from typing import Any, Iterable, Tuple
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRANSPARENT = (ast.With, ast.AsyncWith)  # their body runs whenever they do
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Fields of such a node and of its ``ast.arguments`` that belong to the new scope.
 _INSIDE = frozenset({"body", "args", "posonlyargs", "vararg", "kwonlyargs", "kwarg"})
-#: Methods that fill a container → 1 if the last argument is an element, 0 if it has the elements.
-FILLING = {
-    **dict.fromkeys(("append", "appendleft", "add", "insert", "put", "put_nowait"), 1),
-    **dict.fromkeys(("extend", "update"), 0),
-}
+#: Methods that add their last argument to a container, or all elements of it.
+_ADDING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
+_EXTENDING = frozenset({"extend", "update"})
 
 
 @dataclass(eq=False)
@@ -34,8 +31,8 @@ class Scope:
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     declared: dict[str, Scope] = field(default_factory=dict)  # by ``global``: the module
-    returned: list[ast.expr] = field(default_factory=list)
-    yielded: list[ast.expr] = field(default_factory=list)
+    results: list[ast.expr] = field(default_factory=list)  # what a function returns or yields
+    is_generator: bool = False
 
     def owner(self, name: str) -> Scope | None:
         """Return the scope whose binding of the name is seen from this one."""
@@ -52,7 +49,7 @@ class Place:
     """Where a statement is: its scope, a number that grows with the text, its blocks."""
 
     scope: Scope
-    order: int
+    order: float
     path: Path
 
 
@@ -67,7 +64,6 @@ class Binding:
 
     node: ast.AST
     place: Place
-    order: float
     steps: tuple[int | None, ...] = ()
     wraps: int = 0
     adds: bool = False
@@ -81,7 +77,6 @@ class Scopes:
         self.of_node: dict[ast.AST, Scope] = {tree: self.module}
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
-        self.defaults: dict[ast.AST, ast.expr | None] = {}  # of parameters
         self._filled: list[tuple[str, Binding]] = []  # names of containers
         self._visit(tree, Place(self.module, 0, ()))
         self.calls = [node for node in self.places if isinstance(node, ast.Call)]
@@ -89,13 +84,6 @@ class Scopes:
             owner = binding.place.scope.owner(name)
             if owner is not None:
                 owner.bindings[name].append(binding)
-
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """Return the class whose method the node is in."""
-        scope = self.places[node].scope
-        while scope.parent and not isinstance(scope.node, ast.ClassDef):
-            scope = scope.parent
-        return scope.node if isinstance(scope.node, ast.ClassDef) else None
 
     def owner(self, node: ast.AST) -> Scope | None:
         """Return the scope that binds a variable; None if there is none."""
@@ -116,7 +104,7 @@ class Scopes:
         if isinstance(node, _SCOPES):
             scope = self.of_node[node] = Scope(node, place.scope)
             if isinstance(node, ast.Lambda):
-                scope.returned.append(node.body)
+                scope.results.append(node.body)
             inside = Place(scope, place.order, ())
         elif isinstance(node, ast.arguments):  # defaults are outside of the function
             outside = self.places[place.scope.node]
@@ -128,67 +116,54 @@ class Scopes:
 
     def _bind(self, node: Any, place: Place) -> None:
         """Bind what a node binds, and record what a function returns."""
-        after = place.order + 0.5  # the statement itself does not see what it binds
+        # the statement itself does not see what it binds
+        after = replace(place, order=place.order + 0.5)
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                self._assign(target, Binding(node.value, place, after))
+                self._assign(target, Binding(node.value, after))
         elif isinstance(node, ast.AnnAssign):
-            self._assign(node.target, Binding(node, place, after, adds=node.value is None))
+            self._assign(node.target, Binding(node, after, adds=node.value is None))
         elif isinstance(node, ast.AugAssign):
-            self._assign(node.target, Binding(node.value, place, after, adds=True))
+            self._assign(node.target, Binding(node.value, after, adds=True))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
-            self._assign(node.target, Binding(node.iter, place, after, (None,)))
+            self._assign(node.target, Binding(node.iter, after, (None,)))
         elif isinstance(node, ast.comprehension):
             # Its names are the function's here. They end no earlier binding of that name.
-            self._assign(node.target, Binding(node.iter, place, place.order, (None,), adds=True))
+            self._assign(node.target, Binding(node.iter, place, (None,), adds=True))
         elif isinstance(node, ast.withitem) and node.optional_vars:
-            self._assign(node.optional_vars, Binding(node.context_expr, place, after))
+            self._assign(node.optional_vars, Binding(node.context_expr, after))
         elif isinstance(node, _NAMED) and node.name:
-            self._assign(node.name, Binding(node, place, after))
+            self._assign(node.name, Binding(node, after))
         elif isinstance(node, ast.alias) and node.name != "*":
-            self._assign(node.asname or node.name.partition(".")[0], Binding(node, place, after))
+            self._assign(node.asname or node.name.partition(".")[0], Binding(node, after))
         elif isinstance(node, ast.arg):
-            self._assign(node.arg, Binding(node, place, place.order))
-        elif isinstance(node, ast.arguments):
-            known = [*parameters(node), *node.kwonlyargs]
-            values = [*node.defaults, *node.kw_defaults]
-            self.defaults.update(zip(reversed(known), reversed(values)))
+            self._assign(node.arg, Binding(node, place))
         elif isinstance(node, ast.Global):
             place.scope.declared.update(dict.fromkeys(node.names, self.module))
-        elif isinstance(node, ast.Return) and node.value:
-            place.scope.returned.append(node.value)
-        elif isinstance(node, ast.Yield) and node.value:
-            place.scope.yielded.append(node.value)
+        elif isinstance(node, (ast.Return, ast.Yield)) and node.value:
+            place.scope.results.append(node.value)
+            place.scope.is_generator |= isinstance(node, ast.Yield)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            wraps = FILLING.get(node.func.attr)
-            if node.args and wraps is not None:
-                self._fill(node.func.value, Binding(node.args[-1], place, after, wraps=wraps))
+            steps = (None,) if node.func.attr in _EXTENDING else ()
+            if node.args and node.func.attr in _ADDING | _EXTENDING:
+                added = Binding(node.args[-1], after, steps, wraps=1, adds=True)
+                self._assign(node.func.value, added)
 
     def _assign(self, target: ast.AST | str, binding: Binding) -> None:
         """Bind a target or a name."""
-        if isinstance(target, (str, ast.Name)):
+        if isinstance(target, ast.Name) and binding.wraps:
+            self._filled.append((target.id, binding))
+        elif isinstance(target, (str, ast.Name)):
             name = target if isinstance(target, str) else target.id
             scope = binding.place.scope
-            scope = scope.declared.get(name, scope)
-            scope.bindings.setdefault(name, []).append(binding)
+            scope.declared.get(name, scope).bindings.setdefault(name, []).append(binding)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
                 self._assign(part, replace(binding, steps=(*binding.steps, number)))
         elif isinstance(target, ast.Attribute):
             self.attributes.setdefault(target.attr, []).append((target, binding))
         elif isinstance(target, ast.Subscript):
-            self._fill(target.value, replace(binding, wraps=binding.wraps + 1))
-
-    def _fill(self, target: ast.AST, binding: Binding) -> None:
-        """Add elements to a container, which may itself be an element of containers."""
-        binding = replace(binding, adds=True)
-        if isinstance(target, ast.Name):
-            self._filled.append((target.id, binding))
-        elif isinstance(target, (ast.Attribute, ast.Subscript)):
-            self._assign(target, binding)
-
-
-# ------------------------------------------------------------ the bindings that reach a use
+            self._assign(target.value, replace(binding, wraps=binding.wraps + 1, adds=True))
 
 
 def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
@@ -198,22 +173,19 @@ def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
     binding reaches the use in the next turn of a loop. Bindings of another function may always do.
     """
     here = [binding for binding in bindings if binding.place.scope is use.scope]
-    before = [x for x in here if x.order <= use.order and not x.adds]
+    before = [x for x in here if x.place.order <= use.order and not x.adds]
     ends = [x for x in before if use.path[: len(x.place.path)] == x.place.path]
-    last = max(ends, key=lambda binding: binding.order, default=None)
+    last = max(ends, key=lambda binding: binding.place.order, default=None)
     return [x for x in bindings if x.place.scope is not use.scope or _reaches(x, use, last)]
 
 
 def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
     """True if a binding comes before the use, or a loop leads from it to the use."""
-    if last and binding.order < last.order:
+    if last and binding.place.order < last.place.order:
         return False
     shared = set(binding.place.path) & set(use.path) - set(last.place.path if last else ())
     is_again = any(isinstance(block, _LOOPS) for block, _ in shared)
-    return binding.order <= use.order or is_again
-
-
-# ------------------------------------------------------------------------------- syntax
+    return binding.place.order <= use.order or is_again
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:

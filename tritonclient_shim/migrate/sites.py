@@ -21,7 +21,7 @@ from tritonclient_shim.migrate.values import (
     union,
 )
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
-from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
+from tritonclient_shim.registry.entry import IMPORT, REMOVED, RegistryEntry
 from tritonclient_shim.registry.patterns import (
     ARGUMENT_PATTERNS,
     HANDLE_IN,
@@ -41,8 +41,6 @@ _UNMISTAKABLE = (
 )
 _BY_METHOD = {symbol.rpartition(".")[2]: entry for symbol, entry in BY_SYMBOL.items()}
 _FORMATS = f"{API}.InferContext.ResultFormat."
-_RAW = Symbol(f"{_FORMATS}RAW")
-_MESSAGE = f"{API}.InferenceServerException.message"
 _NUMPY = frozenset(f"numpy.{name}" for name in REMOVED_FROM_NUMPY)
 
 
@@ -110,15 +108,11 @@ def first_parameter(call: ast.Call, evaluator: Evaluator) -> tuple[str, ...]:
 
 def _async_style(given: Mapping[str, ast.expr], evaluator: Evaluator, is_used: bool) -> str:
     """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
-    if "callback" in given or ("first" in given and "inputs" in given):
-        return "TS052"
+    if "callback" in given or "inputs" in given:
+        return "TS052" if given.keys() & {"callback", "first"} else "TS053"
     first = evaluator.of(given.get("first"))
-    is_unknown = not first and (is_used or "inputs" in given)
-    is_old = is_unknown or any(isinstance(item, Items) for item in first)
+    is_old = any(isinstance(item, Items) for item in first) if first else is_used
     return "TS053" if is_old else "TS052"
-
-
-# ------------------------------------------------------------- an expression → its ids
 
 
 def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
@@ -130,7 +124,7 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     if call:
         values |= evaluator.constructors(values)
     entries = [_entry(value, node) for value in values]
-    if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
+    if not values and isinstance(node, ast.Attribute) and evaluator.imports.uses_v1:
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [_BY_METHOD[node.attr]] if is_run or node.attr in _UNMISTAKABLE else []
     return sorted({entry.id for entry in entries if entry})
@@ -139,41 +133,33 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
 def _entry(value: Value, node: ast.expr) -> RegistryEntry | None:
     """Return the entry of a value of an expression."""
     if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
-        owner, symbol = value.owner.of, f"{value.owner.of}.{value.name}"
-        if value.name == "__init__" or symbol == _MESSAGE:
-            return BY_SYMBOL.get(owner)
-        is_shared = value.name == "get_last_request_id" and owner.endswith("Context")
-        return BY_SYMBOL.get(symbol, ENTRIES["TS046"] if is_shared else None)
-    if not isinstance(value, Symbol):
-        return None
-    if value.name in _NUMPY:
-        return ENTRIES["TS201"]
-    entry = _entry_of(value.name) if is_of_v1(value.name) else None
+        if value.name in ("__init__", "message"):
+            return BY_SYMBOL.get(value.owner.of)
+        shared = ENTRIES["TS046"] if value.name == "get_last_request_id" else None
+        return BY_SYMBOL.get(f"{value.owner.of}.{value.name}", shared)
+    entry = _entry_of(value.name) if isinstance(value, Symbol) else None
     return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
 
 
-def _entry_of(symbol: str) -> RegistryEntry | None:
+def _entry_of(name: str) -> RegistryEntry | None:
     """Return the entry of a dotted name, or else the entry of what it belongs to."""
-    while symbol and symbol not in BY_SYMBOL:
-        symbol = symbol.rpartition(".")[0]
-    return BY_SYMBOL.get(symbol)
+    if name in _NUMPY:
+        return ENTRIES["TS201"]
+    while is_of_v1(name) and name not in BY_SYMBOL:
+        name = name.rpartition(".")[0]
+    return BY_SYMBOL.get(name) if is_of_v1(name) else None
 
 
 def module_entry(name: str) -> str:
     """Return the id of an import by its dotted name; '' if the registry has none."""
     if f"{name}.".startswith("future."):
         return "TS203"
-    if name in _NUMPY:
-        return "TS201"
-    if not is_of_v1(name):
-        return ""
     if name == f"{API}.*":
         return "TS001"
     entry = _entry_of(name)
-    return entry.id if entry and entry.kind == IMPORT else "TS009"
-
-
-# ---------------------------------------------------------------------- arguments of a call
+    if entry and entry.kind in (IMPORT, REMOVED):
+        return entry.id
+    return "TS009" if is_of_v1(name) else ""
 
 
 def arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
@@ -204,7 +190,7 @@ def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> b
     if pattern.kind == HANDLE_IN:
         return any(isinstance(item, Instance) and item.of == HANDLE for item in elements)
     if pattern.kind == HANDLE_OUT:
-        return _RAW in element(elements, 0)
+        return Symbol(f"{_FORMATS}RAW") in element(elements, 0)
     try:
         return ast.literal_eval(value) not in pattern.harmless
     except (ValueError, TypeError):

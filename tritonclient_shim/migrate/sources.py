@@ -131,8 +131,13 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     broken: list[str] = []
-    for number, text in _code_cells(json.loads(data.decode("utf-8"))):
-        python = _python_of(text)
+    try:
+        cells = enumerate(json.loads(data.decode("utf-8"))["cells"], 1)
+        code = [(n, "".join(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
+    except (TypeError, LookupError) as error:
+        raise ValueError("no notebook of format 4: expected cells with type and text") from error
+    for number, cell in code:
+        python = _python_of(cell)
         places += ((number, line) for line in range(1, len(python) + 1))
         try:
             # Python 3.9 takes the line of an error from the file of that name, which is JSON here
@@ -143,16 +148,6 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
             lines += [""] * len(python)
     text = "\n".join(lines) + "\n"
     return _parsed(path, text, places=tuple(places), broken=tuple(broken))
-
-
-def _code_cells(document: Any) -> list[tuple[int, str]]:
-    """Return number and text of each code cell. The text may be a list of lines."""
-    try:
-        cells = enumerate(document["cells"], 1)
-        code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
-        return [(number, "".join(cell["source"])) for number, cell in code]
-    except (TypeError, LookupError) as error:
-        raise ValueError("no notebook of format 4: expected cells with type and text") from error
 
 
 def _python_of(cell: str) -> list[str]:
@@ -168,9 +163,6 @@ def _python_of(cell: str) -> list[str]:
         python.append("" if continued else f"{magic[1]}pass" if magic else kept)
         continued = (continued or bool(magic)) and line.rstrip().endswith("\\")
     return python
-
-
-# ------------------------------------------------------- async as a name, until Python 3.6
 
 
 def rewritten(source: str) -> tuple[str, list[tuple[int, int]]]:

@@ -6,13 +6,11 @@ import ast
 from dataclasses import dataclass
 from typing import FrozenSet, Hashable, Iterable, Union
 
-#: The class of an :class:`Instance` that is a shared-memory handle; v1 has no class for it.
+#: Classes of an :class:`Instance` for which v1 has no class. v1 numbered asynchronous requests.
 HANDLE = "shared-memory handle"
-#: The class of an :class:`Instance` that is an asynchronous request. v1 numbered requests.
 REQUEST = "asynchronous request"
 STATUS = "status of a server"
 _DEPTH = 4  # of nested containers; deeper elements are ignored
-_LENGTH = 50  # longer containers keep no keys
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def union(sets: Iterable[Values]) -> Values:
 def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
     """Return a container with these elements; keys count if there are as many."""
     members, known = tuple(elements), tuple(keys)
-    keyed = tuple(zip(known, members)) if len(known) == len(members) <= _LENGTH else ()
+    keyed = tuple(zip(known, members)) if len(known) == len(members) else ()
     any = union(members)
     depth = 1 + max((item.depth for item in any if isinstance(item, Items)), default=0)
     return frozenset({Items(any, keyed, depth)}) if depth <= _DEPTH else UNKNOWN
