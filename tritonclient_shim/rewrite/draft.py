@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cached_property
-from string import Formatter
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
@@ -14,7 +13,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
-from tritonclient_shim.rewrite.edits import Change, Edits
+from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
@@ -33,9 +32,9 @@ CONFIGS = f"{API}.model_config_pb2"
 #: Uses of the ids of errors.
 ERROR_IDS = ("TS016", "TS017")
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-#: Functions that make text or numbers of their arguments, or compare them.
+#: Functions that make text or numbers of their arguments, or compare them, and such attributes.
 _SHOWING = frozenset(
-    ("str", "repr", "int", "print", "format", "min", "max")
+    ("str", "repr", "int", "print", "format", "min", "max", "name", "value")
     + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
 )
 
@@ -55,16 +54,23 @@ class Draft:
         self.evaluator = Evaluator(source)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
-        self.edits = Edits(text, self.flows.parents)
-        self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
+        self.attributes = self.flows.attributes
+        self.edits = edits = Edits(text, self.flows.parents)
+        self.text, self.new, self.change = edits.text, edits.new, edits.change
+        self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept: set[str] = set()  # modules of v1 that stay
-        defined = {name for statement in source.tree.body for name in _emitted(statement)}
+        present = {  # an earlier run imported these helpers
+            name.asname or name.name
+            for statement in source.tree.body
+            if isinstance(statement, ast.ImportFrom) and statement.module == MODULE
+            for name in statement.names
+        }
         scopes = self.evaluator.scopes.of_node.values()
-        self._names = {name for scope in scopes for name in scope.bindings} - defined
+        self._names = {name for scope in scopes for name in scope.bindings} - present
 
     @cached_property
     def errors_stay(self) -> bool:
@@ -107,32 +113,23 @@ class Draft:
 
     def outcome(self, site: Site) -> SiteOutcome | None:
         """Return the outcome of a site; None if no rule has decided."""
-        for node in (site.node, site.call):
-            if node is not None and node in self.outcomes:
-                return self.outcomes[node]
-        return None
+        return self.outcomes.get(site.node) or self.outcomes.get(site.call)
 
     # --- expressions
 
-    def text(self, node: ast.AST) -> str:
-        """Return the text of an expression."""
-        return self.edits.text(node)
-
-    def constant(self, node: ast.expr | None) -> object:
+    def constant(self, node: ast.AST | None) -> object:
         """Return the literal that an expression or its only assignment is; else Ellipsis."""
         if node is None:
             return None
         if isinstance(node, ast.Name):
             bindings = self.evaluator.scopes.bindings(node)
-            value = bindings[0].node if len(bindings) == 1 else None
-            if not isinstance(value, ast.expr) or bindings[0].steps:
+            if len(bindings) != 1 or bindings[0].steps:
                 return ...
-            node = value
+            node = bindings[0].node
         try:
-            literal: object = ast.literal_eval(node)
+            return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError):
             return ...
-        return literal
 
     def asks_for(self, *fields: str) -> bool:
         """True if the file calls ``HasField`` for one of these fields, or for one it computes."""
@@ -153,15 +150,11 @@ class Draft:
             callers.update(name for name, names in definitions if names & callers)
         return any(part in around or _names(*part.body) & callers for part in tries)
 
-    @cached_property
-    def attributes(self) -> set[str]:
-        """Return the names of all attributes in the file."""
-        return {getattr(node, "attr", "") for node in ast.walk(self.source.tree)}
-
     def shows(self, test: Callable[[Value], bool]) -> bool:
-        """True if the file makes text of a value, compares its size, or reads its name."""
+        """True if the file makes text of a value, calculates with it, or reads its name."""
         for node, parent in self.flows.parents.items():
-            if isinstance(node, ast.expr) and _shows(node, parent):
+            is_shown = last_name(getattr(parent, "func", parent)) in _SHOWING
+            if is_shown or isinstance(parent, (ast.FormattedValue, ast.BinOp)):
                 values = self.evaluator.of(node)
                 if any(map(test, values | element(values))):
                     return True
@@ -173,10 +166,9 @@ class Draft:
         target = getattr(parents[node], "targets", [None])[0]
         if not isinstance(target, ast.Name):
             return [parents[node]]
-        names = (part for part in ast.walk(self.source.tree) if isinstance(part, ast.Name))
-        loads = (name for name in names if name.id == target.id and isinstance(name.ctx, ast.Load))
+        loads = [x for x in parents if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
         bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
-        return [parents[load] for load in bindings if node in [x.node for x in bindings[load]]]
+        return [parents[load] for load in loads if node in [x.node for x in bindings[load]]]
 
     # --- changes
 
@@ -186,8 +178,7 @@ class Draft:
         In the form, ``{0}`` stands for the first part, an expression with its changes. ``{name}``
         stands for a function of the helpers, and ``{old}`` for the node with its changes.
         """
-        fields = {field for _, field, *_ in Formatter().parse(form) if field}
-        names = {field for field in fields if field != "old" and not field.isdigit()}
+        names = {*re.findall(r"{([A-Za-z]\w*)}", form)} - {"old"}
         self.need(*names)
 
         def text(old: str) -> str:
@@ -197,15 +188,7 @@ class Draft:
                 texts.append(part if isinstance(part, str) else new(part))
             return form.format(*texts, old=old, **{name: self.called(name) for name in names})
 
-        self.edits.change(node, text)
-
-    def change(self, node: ast.AST, change: Change) -> None:
-        """Replace a node by what a function returns for its text."""
-        self.edits.change(node, change)
-
-    def new(self, node: ast.AST) -> str:
-        """Return the text of an expression with its changes. Only a change can call this."""
-        return self.edits.new(node)
+        self.change(node, text)
 
     def called(self, helper: str) -> str:
         """Return the name of a helper in the file. Add ``_`` if the file uses the name."""
@@ -234,19 +217,3 @@ def _catches(node: ast.AST) -> bool:
         calls = [getattr(item.context_expr, "func", node) for item in node.items]
         return any(last_name(call) in _CATCHING for call in calls)
     return isinstance(node, ast.Try) and bool(node.handlers)
-
-
-def _shows(node: ast.expr, parent: ast.AST) -> bool:
-    if isinstance(parent, ast.Call) and node in parent.args:
-        return last_name(parent.func) in _SHOWING
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in ("name", "value")
-    return isinstance(parent, ast.FormattedValue) or (
-        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
-    )
-
-
-def _emitted(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement imports from the module of helpers."""
-    if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
-        yield from (name.asname or name.name for name in statement.names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
-from tritonclient_shim.migrate.imports import API, is_of_v1
+from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import (
     HANDLE,
@@ -20,14 +20,9 @@ from tritonclient_shim.migrate.values import (
     Values,
     element,
 )
+from tritonclient_shim.registry import BY_SYMBOL
 
-CONTEXTS = tuple(
-    f"{API}.{name}Context"
-    for name in (
-        *("Infer", "ServerHealth", "ServerStatus", "ModelRepository", "ModelControl"),
-        "SharedMemoryControl",
-    )
-)
+CONTEXTS = tuple(symbol for symbol in BY_SYMBOL if symbol.endswith("Context"))
 #: Methods that close a context.
 CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
@@ -59,7 +54,7 @@ class Flows:
         self._evaluator, self._taken = evaluator, taken  # names that other files read
         nodes = list(ast.walk(tree))
         self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
-        self._read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        self.attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
         self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
         self._of: dict[Instance, Group] = {}
@@ -132,7 +127,7 @@ class Flows:
         """True if only this file calls the function, or reads the property, that a node is in."""
         function: Any = self._evaluator.scopes.places[node].scope.node
         name = getattr(function, "name", "")
-        is_read = name in self._read and not PROPERTIES.isdisjoint(decorators(function))
+        is_read = name in self.attributes and not PROPERTIES.isdisjoint(decorators(function))
         return name not in self._taken and (is_read or function in self._called)
 
     def _is_known(self, call: ast.Call) -> bool:
