@@ -207,8 +207,7 @@ class Draft:
 
 def _names(*nodes: ast.AST) -> set[str]:
     """Return all names and attributes in some nodes."""
-    parts = [part for node in nodes for part in ast.walk(node)]
-    return {str(getattr(part, "attr", getattr(part, "id", ""))) for part in parts}
+    return {last_name(part) for node in nodes for part in ast.walk(node)}
 
 
 def _catches(node: ast.AST) -> bool:
