@@ -63,11 +63,7 @@ class Flows:
             self._join(_objects(evaluator.of(node)))
         for node in expressions:
             self._use(node, self.parents[node])
-
-    @property
-    def groups(self) -> list[Group]:
-        """Return every group once."""
-        return list(dict.fromkeys(self._of.values()))
+        self.groups = list(dict.fromkeys(self._of.values()))
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around a node, the innermost first."""

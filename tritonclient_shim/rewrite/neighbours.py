@@ -54,11 +54,11 @@ class Neighbours:
     @cached_property
     def taken(self) -> set[str]:
         """Return the names that importers read and do not bind themselves."""
-        return {
-            name
-            for path, text in self._importers.items()
-            for name in _free_names(path, text, self._stem)
-        }
+        taken: set[str] = set()
+        for path, text in self._importers.items():
+            with suppress(Unreadable):
+                taken |= _free_names(path, text, self._stem)
+        return taken
 
 
 def importers_first(paths: list[str]) -> list[str]:
@@ -107,16 +107,11 @@ def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
 
 def _free_names(path: str, text: bytes, stem: str) -> set[str]:
     """Return the names that a file reads and does not bind, attributes included."""
-    try:
-        tree = parsed(path, text).tree
-    except Unreadable:
-        return set()
-    names, taken, star = set(), set(), set()
+    tree, names, taken = parsed(path, text).tree, set(), set()
     for node in ast.walk(tree):
         names.add(last_name(node))
-        if isinstance(node, ast.ImportFrom) and node.module == API and node.names[0].name == "*":
-            star = set(star_of(API))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
             taken |= {alias.name for alias in node.names}
+    star = set(star_of(API)) if f"{API} import *".encode() in text else set()
     bound = {name for scope in Scopes(tree).of_node.values() for name in scope.bindings}
     return (names - bound | taken) - star
