@@ -43,11 +43,7 @@ class Draft:
     """A file, and the decisions of the rules so far."""
 
     def __init__(
-        self,
-        source: ParsedSource,
-        text: str,
-        options: MigrateOptions,
-        beside: Neighbours,
+        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
     ) -> None:
         self.source, self.options = source, options
         self.beside = beside

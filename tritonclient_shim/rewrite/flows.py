@@ -86,9 +86,11 @@ class Flows:
 
     def _use(self, node: ast.expr, parent: ast.AST) -> None:
         """Add a use to the groups of its objects. Calls use what is in a container, too."""
+        if isinstance(parent, ast.keyword):
+            parent = self.parents[parent]
         groups = self.of(node)
         is_mixed = len(groups) > 1
-        if isinstance(parent, (ast.Call, ast.keyword)):
+        if isinstance(parent, ast.Call):
             inside = _inside(self._evaluator.of(node))
             groups += [self._of[item] for item in inside if item in self._of]
         for group in groups:
@@ -103,8 +105,6 @@ class Flows:
 
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""
-        if isinstance(parent, ast.keyword):
-            parent = self.parents[parent]
         if isinstance(parent, ast.Call):
             is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) == "print"
             return is_shown or not self._is_known(parent)
