@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import last_name
+from tritonclient_shim.migrate.scopes import Scopes, last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
@@ -45,28 +45,26 @@ class Draft:
     def __init__(
         self, source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
     ) -> None:
-        self.source, self.options = source, options
-        self.beside = beside
+        self.source, self.options, self.beside = source, options, beside
         self.evaluator = Evaluator(source)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
-        self.attributes = self.flows.attributes
         self.edits = edits = Edits(text, self.flows.parents)
         self.text, self.new, self.change = edits.text, edits.new, edits.change
+        # facts: names of attributes, and if outputs may be classes, or threads run functions
+        self.attributes = self.flows.attributes
+        self.has_classes = self.has("TS063") or beside.has_classes
+        self.has_threads = bool(_THREADED.search(text))
+        asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
+        self.model_class = "AskedModel" if asks else "InferModel"  # of objects with their model
+        self._names = _bound(source.tree, self.evaluator.scopes)
+        # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept: set[str] = set()  # modules of v1 that stay
-        present = {  # an earlier run imported these helpers
-            name.asname or name.name
-            for statement in source.tree.body
-            if isinstance(statement, ast.ImportFrom) and statement.module == MODULE
-            for name in statement.names
-        }
-        scopes = self.evaluator.scopes.of_node.values()
-        self._names = {name for scope in scopes for name in scope.bindings} - present
 
     @cached_property
     def errors_stay(self) -> bool:
@@ -77,25 +75,9 @@ class Draft:
         is_rewritten = self.options.unsafe and self.options.selects(*ERROR_IDS) and read <= known
         return bool(known | read) and not is_rewritten or self.beside.asks_errors
 
-    @property
-    def model_class(self) -> str:
-        """Return the class of objects that know their model."""
-        asks = self.beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
-        return "AskedModel" if asks else "InferModel"
-
-    @cached_property
-    def has_threads(self) -> bool:
-        """True if the file imports a module that runs its functions in threads."""
-        return bool(_THREADED.search("\n".join(self.source.lines)))
-
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""
         return any(site.id in ids for site in self.sites)
-
-    @cached_property
-    def has_classes(self) -> bool:
-        """True if the outputs of the file's requests may be classes."""
-        return self.has("TS063") or self.beside.has_classes
 
     # --- outcomes
 
@@ -199,6 +181,13 @@ class Draft:
     def need(self, *helpers: str) -> None:
         """Add helpers to those that the file imports."""
         self.helpers.update(helpers)
+
+
+def _bound(tree: ast.Module, scopes: Scopes) -> set[str]:
+    """Return the names that a file binds, without helpers that an earlier run imported."""
+    imports = (x for x in tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
+    helpers = {name.asname or name.name for statement in imports for name in statement.names}
+    return {name for scope in scopes.of_node.values() for name in scope.bindings} - helpers
 
 
 def _names(*nodes: ast.AST) -> set[str]:

@@ -56,8 +56,7 @@ class Edits:
 
     def text(self, node: ast.AST) -> str:
         """Return the source of a node."""
-        start, end = self.span(node)
-        return self._text[start:end]
+        return self._text[slice(*self.span(node))]
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """Return the innermost statement around a node."""

@@ -144,7 +144,7 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Add a comment with work to do above each statement with a use that stays."""
     ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
     for site, outcome in outcomes.items():
-        if outcome.state is State.TODO and outcome.comment:
+        if outcome.comment:
             ids[draft.edits.statement(site.whole), outcome.what][site.id] = None
     for (statement, what), own in reversed(ids.items()):
         text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"

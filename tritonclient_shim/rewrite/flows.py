@@ -136,8 +136,7 @@ class Flows:
 
 def _objects(values: Values) -> list[Instance]:
     """Return the objects with groups."""
-    instances = (value for value in values if isinstance(value, Instance))
-    return [item for item in instances if item.of in _FOLLOWED and item.creation]
+    return [x for x in values if isinstance(x, Instance) and x.of in _FOLLOWED and x.creation]
 
 
 def _inside(values: Values) -> list[Instance]:
