@@ -32,7 +32,7 @@ CONFIGS = f"{API}.model_config_pb2"
 #: Uses of the ids of errors.
 ERROR_IDS = ("TS016", "TS017")
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-#: Functions that make text or numbers of their arguments, or compare them, and such attributes.
+#: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = frozenset(
     ("str", "repr", "int", "print", "format", "min", "max", "name", "value")
     + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
@@ -51,10 +51,10 @@ class Draft:
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
         self.edits = edits = Edits(text, self.flows.parents)
         self.text, self.new, self.change = edits.text, edits.new, edits.change
-        # facts: names of attributes, and if outputs may be classes, or threads run functions
-        self.attributes = self.flows.attributes
-        self.has_classes = self.has("TS063") or beside.has_classes
-        self.has_threads = bool(_THREADED.search(text))
+        # facts
+        self.attributes = self.flows.attributes  # their names
+        self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
+        self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
         asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         self.model_class = "AskedModel" if asks else "InferModel"  # of objects with their model
         self._names = _bound(source.tree, self.evaluator.scopes)

@@ -36,8 +36,7 @@ class Edits:
     def remove(self, node: ast.stmt) -> None:
         """Remove a statement. Replace it by ``pass`` in a line or block that needs another."""
         parent = self._parents[node]
-        blocks = (value for _, value in ast.iter_fields(parent) if isinstance(value, list))
-        block = next(value for value in blocks if node in value)
+        block = next(x for x in vars(parent).values() if isinstance(x, list) and node in x)
         gone = {node, *self._removed}
         left = (part not in gone or self.before[part] or self.after[part] for part in block)
         if self.has_lines(node) and (isinstance(parent, ast.Module) or any(left)):

@@ -6,7 +6,6 @@ A legacy import goes when nothing reads what it binds.
 from __future__ import annotations
 
 import ast
-import ctypes
 from itertools import takewhile
 from typing import Iterable
 
@@ -17,12 +16,14 @@ from tritonclient_shim.rewrite.emitted import MODULE, OTHERS, import_text
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
-#: Names of v1's star import, and the lines that import them. It stays for others of its names.
+#: Names of v1's star import, and the lines that import them; others are of ctypes.
 _PROVIDED = {
-    **{name: f"from ctypes import {name}" for name in vars(ctypes)},
-    **{name: f"import {name}" for name in ("sys", "os", "struct", "threading")},
+    **{name: f"import {name}" for name in ("sys", "os", "struct", "threading", "pkg_resources")},
     "np": "import numpy as np",
     "partial": "from functools import partial",
+    "IntEnum": "from enum import IntEnum",
+    "ndpointer": "from numpy.ctypeslib import ndpointer",
+    "text_format": "from google.protobuf import text_format",
     "iteritems": "\niteritems = dict.items",
 }
 _ERROR = f"{API}.InferenceServerException"
@@ -109,7 +110,7 @@ class FileHeader:
     def _line(self, name: str, bound: str, is_module: bool = False) -> str:
         """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
         if not is_of_v1(name):
-            return _PROVIDED.get(bound, "")
+            return _PROVIDED.get(bound, f"from ctypes import {bound}")
         kept = {*self._draft.kept, *([_ERROR] if self._draft.errors_stay else [])}
         for old, new in _SUCCESSORS.items():
             if f"{name}.".startswith(f"{old}.") and old not in kept:
