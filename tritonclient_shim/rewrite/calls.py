@@ -38,16 +38,12 @@ def call_text(
 ) -> str:
     """Return a call of another function, with the arguments of the kept parameters.
 
-    The format between arguments stays. ``kept``: parameter → its new name, '' for an argument by
-    position.
+    At least one argument is kept. The format between arguments stays. ``kept``: parameter → its
+    new name, '' for an argument by position.
     """
-    (_, opening), *arguments = edits.parts(call)
+    (_, opening), *arguments, (last, closing) = edits.parts(call)
     keywords = [keyword.arg or "" for keyword in call.keywords]
-    closing = ""
-    if arguments:
-        last, closing = arguments[-1]
-        arguments[-1] = last, ", "
-    old = dict(zip([*names[: len(call.args)], *keywords], arguments))
+    old = dict(zip([*names[: len(call.args)], *keywords], [*arguments, (last, ", ")]))
     new = [(text, ", ") for text in before]
     for name in names:
         if name in old and name in kept:
@@ -55,5 +51,5 @@ def call_text(
             value = text.partition("=")[2].lstrip() if name in keywords else text
             new.append((f"{kept[name]}={value}" if kept[name] else value, behind))
     new += [(text, ", ") for text in after]
-    new[-1:] = [(text, closing) for text, _ in new[-1:]]
+    new[-1] = new[-1][0], closing
     return "".join((function, opening, *chain.from_iterable(new), ")"))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from functools import cached_property
-from string import Formatter
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import last_name
+from tritonclient_shim.migrate.scopes import Scopes, last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
-from tritonclient_shim.rewrite.edits import Change, Edits
+from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
@@ -31,9 +30,9 @@ _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-#: Functions that make text or numbers of their arguments, or compare them.
+#: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = frozenset(
-    ("str", "repr", "int", "print", "format", "min", "max")
+    ("str", "repr", "int", "print", "format", "min", "max", "name", "value")
     + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
 )
 
@@ -42,27 +41,28 @@ class Draft:
     """A file, and the decisions of the rules so far."""
 
     def __init__(
-        self,
-        source: ParsedSource,
-        text: str,
-        options: MigrateOptions,
-        beside: Neighbours,
+        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
     ) -> None:
-        self.source, self.options = source, options
-        self.beside = beside
+        self.source, self.options, self.beside = source, options, beside
         self.evaluator = Evaluator(source)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
-        self.edits = Edits(text, self.flows.parents)
-        self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
+        self.edits = edits = Edits(text, self.flows.parents)
+        self.text, self.new, self.change = edits.text, edits.new, edits.change
+        # facts
+        self.attributes = self.flows.attributes  # their names
+        self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
+        self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
+        asks = beside.asks or self.has("TS060", "TS061")
+        self.model_class = "AskedModel" if asks else "InferModel"  # of objects with their model
+        self._names = _bound(source.tree, self.evaluator.scopes)
+        # decisions
+        self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept: set[str] = set()  # modules of v1 that stay
-        defined = {name for statement in source.tree.body for name in _emitted(statement)}
-        scopes = self.evaluator.scopes.of_node.values()
-        self._names = {name for scope in scopes for name in scope.bindings} - defined
 
     @cached_property
     def errors_stay(self) -> bool:
@@ -70,25 +70,9 @@ class Draft:
         called = (last_name(x.func) for x in self.evaluator.scopes.calls if not x.args)
         return self.beside.asks_errors or not {"server_id", "request_id"}.isdisjoint(called)
 
-    @property
-    def model_class(self) -> str:
-        """Return the class of objects that know their model."""
-        asks = self.beside.asks or self.has("TS060", "TS061")
-        return "AskedModel" if asks else "InferModel"
-
-    @cached_property
-    def has_threads(self) -> bool:
-        """True if the file imports a module that runs its functions in threads."""
-        return bool(_THREADED.search("\n".join(self.source.lines)))
-
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""
         return any(site.id in ids for site in self.sites)
-
-    @cached_property
-    def has_classes(self) -> bool:
-        """True if the outputs of the file's requests may be classes."""
-        return self.has("TS063") or self.beside.has_classes
 
     # --- outcomes
 
@@ -102,32 +86,23 @@ class Draft:
 
     def outcome(self, site: Site) -> SiteOutcome | None:
         """Return the outcome of a site; None if no rule has decided."""
-        for node in (site.node, site.call):
-            if node is not None and node in self.outcomes:
-                return self.outcomes[node]
-        return None
+        return self.outcomes.get(site.node) or self.outcomes.get(site.call)
 
     # --- expressions
 
-    def text(self, node: ast.AST) -> str:
-        """Return the text of an expression."""
-        return self.edits.text(node)
-
-    def constant(self, node: ast.expr | None) -> object:
+    def constant(self, node: ast.AST | None) -> object:
         """Return the literal that an expression or its only assignment is; else Ellipsis."""
         if node is None:
             return None
         if isinstance(node, ast.Name):
             bindings = self.evaluator.scopes.bindings(node)
-            value = bindings[0].node if len(bindings) == 1 else None
-            if not isinstance(value, ast.expr) or bindings[0].steps:
+            if len(bindings) != 1 or bindings[0].steps:
                 return ...
-            node = value
+            node = bindings[0].node
         try:
-            literal: object = ast.literal_eval(node)
+            return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError):
             return ...
-        return literal
 
     def asks_for(self, *fields: str) -> bool:
         """True if the file calls ``HasField`` for one of these fields, or for one it computes."""
@@ -148,15 +123,11 @@ class Draft:
             callers.update(name for name, names in definitions if names & callers)
         return any(part in around or _names(*part.body) & callers for part in tries)
 
-    @cached_property
-    def attributes(self) -> set[str]:
-        """Return the names of all attributes in the file."""
-        return {getattr(node, "attr", "") for node in ast.walk(self.source.tree)}
-
     def shows(self, test: Callable[[Value], bool]) -> bool:
-        """True if the file makes text of a value, compares its size, or reads its name."""
+        """True if the file makes text of a value, calculates with it, or reads its name."""
         for node, parent in self.flows.parents.items():
-            if isinstance(node, ast.expr) and _shows(node, parent):
+            is_shown = last_name(getattr(parent, "func", parent)) in _SHOWING
+            if is_shown or isinstance(parent, (ast.FormattedValue, ast.BinOp)):
                 values = self.evaluator.of(node)
                 if any(map(test, values | element(values))):
                     return True
@@ -168,10 +139,9 @@ class Draft:
         target = getattr(parents[node], "targets", [None])[0]
         if not isinstance(target, ast.Name):
             return [parents[node]]
-        names = (part for part in ast.walk(self.source.tree) if isinstance(part, ast.Name))
-        loads = (name for name in names if name.id == target.id and isinstance(name.ctx, ast.Load))
+        loads = [x for x in parents if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
         bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
-        return [parents[load] for load in bindings if node in [x.node for x in bindings[load]]]
+        return [parents[load] for load in loads if node in [x.node for x in bindings[load]]]
 
     # --- changes
 
@@ -181,8 +151,7 @@ class Draft:
         In the form, ``{0}`` stands for the first part, an expression with its changes. ``{name}``
         stands for a function of the helpers, and ``{old}`` for the node with its changes.
         """
-        fields = {field for _, field, *_ in Formatter().parse(form) if field}
-        names = {field for field in fields if field != "old" and not field.isdigit()}
+        names = {*re.findall(r"{([A-Za-z]\w*)}", form)} - {"old"}
         self.need(*names)
 
         def text(old: str) -> str:
@@ -192,15 +161,7 @@ class Draft:
                 texts.append(part if isinstance(part, str) else new(part))
             return form.format(*texts, old=old, **{name: self.called(name) for name in names})
 
-        self.edits.change(node, text)
-
-    def change(self, node: ast.AST, change: Change) -> None:
-        """Replace a node by what a function returns for its text."""
-        self.edits.change(node, change)
-
-    def new(self, node: ast.AST) -> str:
-        """Return the text of an expression with its changes. Only a change can call this."""
-        return self.edits.new(node)
+        self.change(node, text)
 
     def called(self, helper: str) -> str:
         """Return the name of a helper in the file. Add ``_`` if the file uses the name."""
@@ -217,10 +178,16 @@ class Draft:
         self.helpers.update(helpers)
 
 
+def _bound(tree: ast.Module, scopes: Scopes) -> set[str]:
+    """Return the names that a file binds, without helpers that an earlier run imported."""
+    imports = (x for x in tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
+    helpers = {name.asname or name.name for statement in imports for name in statement.names}
+    return {name for scope in scopes.of_node.values() for name in scope.bindings} - helpers
+
+
 def _names(*nodes: ast.AST) -> set[str]:
     """Return all names and attributes in some nodes."""
-    parts = [part for node in nodes for part in ast.walk(node)]
-    return {str(getattr(part, "attr", getattr(part, "id", ""))) for part in parts}
+    return {last_name(part) for node in nodes for part in ast.walk(node)}
 
 
 def _catches(node: ast.AST) -> bool:
@@ -229,19 +196,3 @@ def _catches(node: ast.AST) -> bool:
         calls = [getattr(item.context_expr, "func", node) for item in node.items]
         return any(last_name(call) in _CATCHING for call in calls)
     return isinstance(node, ast.Try) and bool(node.handlers)
-
-
-def _shows(node: ast.expr, parent: ast.AST) -> bool:
-    if isinstance(parent, ast.Call) and node in parent.args:
-        return last_name(parent.func) in _SHOWING
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in ("name", "value")
-    return isinstance(parent, ast.FormattedValue) or (
-        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
-    )
-
-
-def _emitted(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement imports from the module of helpers."""
-    if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
-        yield from (name.asname or name.name for name in statement.names)

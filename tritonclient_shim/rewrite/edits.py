@@ -36,8 +36,7 @@ class Edits:
     def remove(self, node: ast.stmt) -> None:
         """Remove a statement. Replace it by ``pass`` in a line or block that needs another."""
         parent = self._parents[node]
-        blocks = (value for _, value in ast.iter_fields(parent) if isinstance(value, list))
-        block = next(value for value in blocks if node in value)
+        block = next(x for x in vars(parent).values() if isinstance(x, list) and node in x)
         gone = {node, *self._removed}
         left = (part not in gone or self.before[part] or self.after[part] for part in block)
         if self.has_lines(node) and (isinstance(parent, ast.Module) or any(left)):
@@ -56,8 +55,7 @@ class Edits:
 
     def text(self, node: ast.AST) -> str:
         """Return the source of a node."""
-        start, end = self.span(node)
-        return self._text[start:end]
+        return self._text[slice(*self.span(node))]
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """Return the innermost statement around a node."""
@@ -82,7 +80,7 @@ class Edits:
         for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
             match = _BEHIND.match(text, self.span(node)[1])
             assert match
-            parts.append((self._rendered((start, match.end(1))), match[2]))
+            parts.append((self._rendered((start, match.end(1)), {}), match[2]))
             start = match.end()
         return parts
 
@@ -101,25 +99,29 @@ class Edits:
 
     def new(self, node: ast.AST) -> str:
         """Return the text of a node with all changes."""
-        return self._rendered(self.span(node))
+        return self._rendered(self.span(node), {})
 
     def changed(self) -> str:
         """Return the text with all changes."""
-        return self._joined(self._whole, {**self._nodes(self._whole), **self._lines()})
+        return self._rendered(self._whole, self._lines())
 
-    def _rendered(self, span: Span, but: Span | None = None) -> str:
-        """Return a part of the text with all changes of nodes, but not those of one span."""
-        return self._joined(span, self._nodes(span, but))
+    def _rendered(self, whole: Span, parts: Mapping[Span, str], but: Span | None = None) -> str:
+        """Return a part of the text with the changes of its nodes, but not those of one span.
 
-    def _nodes(self, whole: Span, but: Span | None = None) -> dict[Span, str]:
-        """Return the new texts of the nodes in a part of the text."""
-        texts = {}
+        ``parts``: other changes. Changes inside of a changed part are ignored.
+        """
+        texts = dict(parts)
         for span, changes in self._changes.items():
             if whole[0] <= span[0] and span[1] <= whole[1] and span != but:
-                texts[span] = self._rendered(span, but=span)
+                texts[span] = self._rendered(span, {}, but=span)
                 for change in changes:
                     texts[span] = change(texts[span])
-        return texts
+        text, at = "", whole[0]
+        for start, end in sorted(texts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
+            if start >= at:
+                text += self._text[at:start] + texts[start, end]
+                at = end
+        return text + self._text[at : whole[1]]
 
     def _lines(self) -> dict[Span, str]:
         """Return the lines before, after and instead of statements."""
@@ -150,12 +152,3 @@ class Edits:
         indent, newline = old[: len(old) - len(old.lstrip())], old[len(old.rstrip("\r\n")) :]
         lines = (text if isinstance(text, str) else text() for text in texts)
         return "".join(f"{indent}{x}{newline}" for text in lines for x in text.split("\n"))
-
-    def _joined(self, span: Span, parts: Mapping[Span, str]) -> str:
-        """Return a part of the text with replacements. Ignore replacements inside of others."""
-        text, at = "", span[0]
-        for start, end in sorted(parts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
-            if start >= at:
-                text += self._text[at:start] + parts[start, end]
-                at = end
-        return text + self._text[at : span[1]]

@@ -7,6 +7,7 @@ import os
 from functools import lru_cache
 from typing import Iterable, NamedTuple
 
+from tritonclient_shim.migrate.scopes import Scopes
 from tritonclient_shim.migrate.sources import Unreadable
 
 #: Name of the module. Files import their functions from it.
@@ -38,7 +39,9 @@ def _parts() -> tuple[_Part, ...]:
         with open(os.path.join(_FOLDER, f"{source}.py"), encoding="utf-8") as file:
             text = file.read()
         lines, end = text.splitlines(keepends=True), 0
-        for statement in ast.parse(text).body:
+        tree = ast.parse(text)
+        scopes = Scopes(tree)
+        for statement in tree.body:
             part = "".join(lines[end : statement.end_lineno]).strip("\n")
             end = statement.end_lineno or 0
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -46,8 +49,9 @@ def _parts() -> tuple[_Part, ...]:
                     line = import_text(statement, [name])
                     parts.append(_Part("", line, frozenset({name.asname or name.name})))
             elif not isinstance(statement, ast.Expr):
-                names = frozenset(_bound(statement)), frozenset(_read(statement))
-                parts.append(_Part(source, part, *names))
+                names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+                reads = frozenset(x.id for x in names if scopes.owner(x) is scopes.module)
+                parts.append(_Part(source, part, frozenset(_bound(statement)), reads))
     ours = "from tritonclient_shim."  # these parts are in one module
     return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(ours)))
 
@@ -117,12 +121,3 @@ def _bound(statement: ast.stmt) -> Iterable[str]:
         return [statement.name]
     nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
     return [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
-
-
-def _read(statement: ast.stmt) -> Iterable[str]:
-    """Return the names that a statement reads, without the local names of a function."""
-    functions = [part for part in ast.walk(statement) if isinstance(part, ast.FunctionDef)]
-    own = {name for function in functions for part in function.body for name in _bound(part)}
-    own |= {part.arg for part in ast.walk(statement) if isinstance(part, ast.arg)}
-    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - own

@@ -144,7 +144,7 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Add a comment with work to do above each statement with a use that stays."""
     ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
     for site, outcome in outcomes.items():
-        if outcome.state is State.TODO and outcome.comment:
+        if outcome.comment:
             ids[draft.edits.statement(site.whole), outcome.what][site.id] = None
     for (statement, what), own in reversed(ids.items()):
         text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
@@ -153,19 +153,17 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
     """Return a row for each line and id, with its first column and its worst outcome."""
-    places: dict[tuple[int, str], list[tuple[int, SiteOutcome]]] = defaultdict(list)
-    for site, outcome in outcomes.items():
-        line = site.node.lineno
-        column = source.column(line, site.node.col_offset)
-        places[line, site.id].append((column, outcome))
-    for line, column in source.async_names:
-        places[line, "TS202"].append((column, SiteOutcome(State.TODO, _NO_RULE)))
-    order, path, uses = list(State), relative(source.path), []
-    first = ((line, min(column for column, _ in own), id) for (line, id), own in places.items())
-    for line, column, id in sorted(first):
-        outcomes_here = (outcome for _, outcome in places[line, id])
-        worst = max(outcomes_here, key=lambda outcome: order.index(outcome.state))
+    found = [
+        (site.node.lineno, source.column(site.node.lineno, site.node.col_offset), site.id, outcome)
+        for site, outcome in outcomes.items()
+    ]
+    is_async = SiteOutcome(State.TODO, _NO_RULE)
+    found += [(line, column, "TS202", is_async) for line, column in source.async_names]
+    order, path = list(State), relative(source.path)
+    uses: dict[tuple[int, str], tuple[UsageRow, SiteOutcome]] = {}
+    for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):
         (cell, number), text = source.place(line), source.snippet(line)
         row = UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
-        uses.append((row, worst))
-    return uses
+        first, worst = uses.get((line, id), (row, outcome))
+        uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))
+    return list(uses.values())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
-from tritonclient_shim.migrate.imports import API, is_of_v1
+from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import (
     HANDLE,
@@ -20,14 +20,9 @@ from tritonclient_shim.migrate.values import (
     Values,
     element,
 )
+from tritonclient_shim.registry import BY_SYMBOL
 
-CONTEXTS = tuple(
-    f"{API}.{name}Context"
-    for name in (
-        *("Infer", "ServerHealth", "ServerStatus", "ModelRepository", "ModelControl"),
-        "SharedMemoryControl",
-    )
-)
+CONTEXTS = tuple(symbol for symbol in BY_SYMBOL if symbol.endswith("Context"))
 #: Methods that close a context.
 CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
@@ -59,7 +54,7 @@ class Flows:
         self._evaluator, self._taken = evaluator, taken  # names that other files read
         nodes = list(ast.walk(tree))
         self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
-        self._read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        self.attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
         self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
         self._of: dict[Instance, Group] = {}
@@ -68,11 +63,7 @@ class Flows:
             self._join(_objects(evaluator.of(node)))
         for node in expressions:
             self._use(node, self.parents[node])
-
-    @property
-    def groups(self) -> list[Group]:
-        """Return every group once."""
-        return list(dict.fromkeys(self._of.values()))
+        self.groups = list(dict.fromkeys(self._of.values()))
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around a node, the innermost first."""
@@ -95,9 +86,11 @@ class Flows:
 
     def _use(self, node: ast.expr, parent: ast.AST) -> None:
         """Add a use to the groups of its objects. Calls use what is in a container, too."""
+        if isinstance(parent, ast.keyword):
+            parent = self.parents[parent]
         groups = self.of(node)
         is_mixed = len(groups) > 1
-        if isinstance(parent, (ast.Call, ast.keyword)):
+        if isinstance(parent, ast.Call):
             inside = _inside(self._evaluator.of(node))
             groups += [self._of[item] for item in inside if item in self._of]
         for group in groups:
@@ -112,8 +105,6 @@ class Flows:
 
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""
-        if isinstance(parent, ast.keyword):
-            parent = self.parents[parent]
         if isinstance(parent, ast.Call):
             is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) == "print"
             return is_shown or not self._is_known(parent)
@@ -132,7 +123,7 @@ class Flows:
         """True if only this file calls the function, or reads the property, that a node is in."""
         function: Any = self._evaluator.scopes.places[node].scope.node
         name = getattr(function, "name", "")
-        is_read = name in self._read and not PROPERTIES.isdisjoint(decorators(function))
+        is_read = name in self.attributes and not PROPERTIES.isdisjoint(decorators(function))
         return name not in self._taken and (is_read or function in self._called)
 
     def _is_known(self, call: ast.Call) -> bool:
@@ -145,8 +136,7 @@ class Flows:
 
 def _objects(values: Values) -> list[Instance]:
     """Return the objects with groups."""
-    instances = (value for value in values if isinstance(value, Instance))
-    return [item for item in instances if item.of in _FOLLOWED and item.creation]
+    return [x for x in values if isinstance(x, Instance) and x.of in _FOLLOWED and x.creation]
 
 
 def _inside(values: Values) -> list[Instance]:

@@ -18,13 +18,13 @@ _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
 #: Names of v1's star import, and the lines that import them; others are of ctypes.
 _PROVIDED = {
-    "np": "import numpy as np",
     **{name: f"import {name}" for name in ("sys", "os", "struct", "threading", "pkg_resources")},
+    "np": "import numpy as np",
     "partial": "from functools import partial",
     "IntEnum": "from enum import IntEnum",
     "ndpointer": "from numpy.ctypeslib import ndpointer",
-    **{f"iter{name}": f"\niter{name} = dict.{name}" for name in ("items", "keys", "values")},
     "text_format": "from google.protobuf import text_format",
+    "iteritems": "\niteritems = dict.items",
 }
 _ERROR = f"{API}.InferenceServerException"
 #: Names and modules of v1 that tritonclient has, too.
@@ -65,14 +65,14 @@ class FileHeader:
 
     def rewrite(self) -> None:
         """Replace the legacy imports, and add the imports that the body needs."""
-        tree, symbols = self._draft.source.tree, self._draft.evaluator.imports.symbols
+        tree = self._draft.source.tree
         for node in ast.walk(tree):
             if isinstance(node, _IMPORT) and not getattr(node, "level", 0):
                 self._import(node)
         if "" in self._star:
             self._left.add((tree, "TS002"))
-        elif not any(alias.name == "*" and is_of_v1(name) for alias, name in symbols.items()):
-            self._needed.update(self._star)  # another file's star import bound them
+        else:
+            self._needed.update(self._star)
         self._place()
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
@@ -80,15 +80,13 @@ class FileHeader:
         owner = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
         draft, kept, lines = self._draft, [], []
         for alias in node.names:
-            is_legacy = is_of_v1(f"{owner}{alias.name}")
-            instead = self._instead(alias, owner) if is_legacy else [""]
-            if "" not in instead:
+            name = f"{owner}{alias.name}"
+            instead = self._instead(alias, owner) if is_of_v1(name) else [""]
+            if "" in instead:
+                kept.append(alias)
+                self._left.add((node, module_entry(name)))
+            else:
                 lines += instead
-                continue
-            kept.append(alias)
-            if is_legacy:
-                id = module_entry(draft.evaluator.imports.symbols[alias])
-                self._left.add((node, id))
         if len(kept) == len(node.names):
             return
         if node in draft.source.tree.body:
@@ -104,7 +102,7 @@ class FileHeader:
     def _instead(self, alias: ast.alias, owner: str) -> list[str]:
         """Return the imports of what an import of v1 binds, with '' for what only v1 has."""
         if alias.name == "*":
-            return self._star
+            return [""] if "" in self._star else []
         name = f"{owner}{alias.name}" if owner or alias.asname else _PACKAGE
         bound = alias.asname or name[len(owner) :]
         return [self._line(name, bound, not owner)] if bound in self._read else []

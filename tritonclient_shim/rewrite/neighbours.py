@@ -30,35 +30,28 @@ class Neighbours:
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
         path = os.path.abspath(path)
         self._stem, own = _stem(path), _text(path, texts)
-        others = {
-            other: _text(other, texts)
-            for other in _beside(path)
-            if other != path and _stem(other) != MODULE
-        }
+        others = {other: _text(other, texts) for other in _beside(path)}
         self._importers = {x: text for x, text in others.items() if self._stem in imported(text)}
         stems = imported(own)
         linked = {*self._importers, *(other for other in others if _stem(other) in stems)}
-        #: the file imports another file of its program, or is imported
-        self.linked = bool(linked)
+        self.linked = bool(linked)  # the file imports another file of its program, or is imported
         #: it is a module of a package, which imports by relative names
         self.in_package = _in_package(path) and b"__main__" not in own
         #: a file that imports the file, or that it imports, asks for classes
         self.has_classes = any(b"ResultFormat.CLASS" in _text(other, {}) for other in linked)
-        #: a file that imports the file still has contexts or protocols of v1
-        self.has_contexts = any(map(_LEGACY.search, self._importers.values()))
-        #: a file that imports the file asks errors for their ids
-        self.asks_errors = any(map(_ERROR_IDS.search, self._importers.values()))
-        #: a file that imports the file asks contexts for their last request
-        self.asks = any(map(_ASKED.search, self._importers.values()))
+        importers = b"\n".join(self._importers.values())
+        self.has_contexts = bool(_LEGACY.search(importers))  # importers have contexts of v1
+        self.asks_errors = bool(_ERROR_IDS.search(importers))  # importers ask errors for their ids
+        self.asks = bool(_ASKED.search(importers))  # importers ask contexts for their last request
 
     @cached_property
     def taken(self) -> set[str]:
         """Return the names that importers read and do not bind themselves."""
-        return {
-            name
-            for path, text in self._importers.items()
-            for name in _free_names(path, text, self._stem)
-        }
+        taken: set[str] = set()
+        for path, text in self._importers.items():
+            with suppress(Unreadable):
+                taken |= _free_names(path, text, self._stem)
+        return taken
 
 
 def importers_first(paths: list[str]) -> list[str]:
@@ -81,11 +74,12 @@ def imported(text: bytes) -> set[str]:
 
 
 def _beside(path: str) -> Iterator[str]:
-    """Yield the sources in a file's folder, and in the parent folder of a package."""
+    """Yield the other sources in a file's folder, and in the parent folder of a package."""
     folder = os.path.dirname(path)
     for place in [folder, *([os.path.dirname(folder)] if _in_package(path) else [])]:
-        names = sorted(os.listdir(place))
-        yield from (os.path.join(place, name) for name in names if name.endswith(ENDINGS))
+        files = (os.path.join(place, name) for name in sorted(os.listdir(place)))
+        others = (file for file in files if file != path and _stem(file) != MODULE)
+        yield from (file for file in others if file.endswith(ENDINGS))
 
 
 def _in_package(path: str) -> bool:
@@ -107,16 +101,11 @@ def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
 
 def _free_names(path: str, text: bytes, stem: str) -> set[str]:
     """Return the names that a file reads and does not bind, attributes included."""
-    try:
-        tree = parsed(path, text).tree
-    except Unreadable:
-        return set()
-    names, taken, star = set(), set(), set()
+    tree, names, taken = parsed(path, text).tree, set(), set()
     for node in ast.walk(tree):
         names.add(last_name(node))
-        if isinstance(node, ast.ImportFrom) and node.module == API and node.names[0].name == "*":
-            star = set(star_of(API))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
             taken |= {alias.name for alias in node.names}
+    star = set(star_of(API)) if f"{API} import *".encode() in text else set()
     bound = {name for scope in Scopes(tree).of_node.values() for name in scope.bindings}
     return (names - bound | taken) - star
