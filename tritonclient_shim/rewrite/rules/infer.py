@@ -175,19 +175,18 @@ def _submit(request: Request) -> None:
 
 def _sorts_requests(draft: Draft) -> bool:
     """True if the program sorts, and has requests in lists, as keys, or as starts of tuples."""
-    calls = {node: last_name(node.func) for node in draft.evaluator.scopes.calls}
-    requests, kept = set(), set()
-    for node, outer in draft.flows.parents.items():
-        if isinstance(node, ast.Name) and any(x.kind == REQUEST for x in draft.flows.of(node)):
-            requests.add(node.id)
-        if isinstance(node, ast.Subscript):
-            kept.add(last_name(index(node)))
-        elif isinstance(node, ast.Tuple) and node.elts and isinstance(node.ctx, ast.Load):
+    parents, calls = draft.flows.parents, draft.evaluator.scopes.calls
+    if not any(last_name(call.func) in ("sorted", "sort") for call in calls):
+        return False
+    kept = [index(node) for node in parents if isinstance(node, ast.Subscript)]
+    kept += [part for call in calls if last_name(call.func) == "append" for part in call.args]
+    for node, outer in parents.items():
+        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
             is_put = last_name(getattr(outer, "func", outer)) == "put"
-            kept.update([] if is_put else [last_name(node.elts[0])])
-        elif isinstance(node, ast.Call) and calls[node] == "append":
-            kept.update(map(last_name, node.args))
-    return not requests.isdisjoint(kept) and not {"sorted", "sort"}.isdisjoint(calls.values())
+            kept += [] if is_put else node.elts[:1]
+    names = {last_name(node) for node in kept}
+    requests = (node for node in parents if isinstance(node, ast.Name) and node.id in names)
+    return any(group.kind == REQUEST for node in requests for group in draft.flows.of(node))
 
 
 def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
@@ -204,10 +203,9 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
     form = "{0}.result()"
-    if wait is not None and draft.constant(wait) is False:
-        form = f"({form} if {{0}}.done() else None)"
-    elif wait is not None and draft.constant(wait) is not True:
-        form = f"({form} if {{1}} or {{0}}.done() else None)"
+    if wait is not None and draft.constant(wait) is not True:
+        is_done = "{0}.done()" if draft.constant(wait) is False else "{1} or {0}.done()"
+        form = f"({form} if {is_done} else None)"
 
     def read_arrays() -> None:
         if _lines_of_all(draft, contexts):

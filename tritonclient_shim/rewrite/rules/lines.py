@@ -117,7 +117,6 @@ class Lines(Request):
         """Return an input's shape and datatype, and its array."""
         draft, known = self.draft, self.model.inputs[str(self.draft.constant(key))]
         first, rows = _batch(value)
-        assert first is not None
         row, count = draft.primary(first), str(rows)
         if rows is None:
             row, count = f"{row}[0]", f"len({row})"
@@ -180,14 +179,11 @@ def lines_of(request: Request) -> Lines | None:
         all(_is_input(*item, model, draft) for item in inputs)
         and all(_is_output(*item, len(outputs), draft) for item in outputs)
         and not arguments.keys() & {"priority", "timeout_us"}
-        and _has_place(request.call, draft)
     )
+    if not is_known or not _has_place(request.call, draft):
+        return None
     module = f"{protocols.pop()}client"
-    return (
-        Lines(**vars(request), model=model, module=module, inputs=inputs, outputs=outputs)
-        if is_known
-        else None
-    )
+    return Lines(**vars(request), model=model, module=module, inputs=inputs, outputs=outputs)
 
 
 def _has_place(call: ast.Call, draft: Draft) -> bool:
@@ -211,20 +207,20 @@ def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
         draft.write(read, "{0}.as_numpy({1})", read.value, index(read))
 
 
-def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
+def reads_of(call: ast.Call, draft: Draft) -> list[Any]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
     reads = draft.around_result(call)
-    known = [read for read in reads if isinstance(read, ast.Subscript) and _is_read(read, draft)]
-    bindings = [item for read in known for item in draft.evaluator.scopes.bindings(read.value)]
-    others = [item.node for item in bindings if item.node is not call]
+    return reads if all(_is_read(read, call, draft) for read in reads) else []
+
+
+def _is_read(read: ast.AST, call: ast.Call, draft: Draft) -> bool:
+    """True if an array does for a read of a list of rows, where only results of a call are."""
+    if not isinstance(read, ast.Subscript) or getattr(read.value, "id", ...) in draft.beside.taken:
+        return False
+    nodes = [item.node for item in draft.evaluator.scopes.bindings(read.value)]
     # None is what a program has before the results
-    is_only = all(getattr(value, "value", ...) is None for value in others)
-    is_taken = any(getattr(read.value, "id", ...) in draft.beside.taken for read in known)
-    return known if len(known) == len(reads) and is_only and not is_taken else []
-
-
-def _is_read(read: ast.Subscript, draft: Draft) -> bool:
-    """True if an array does for a read of a list of rows."""
+    if any(node is not call and getattr(node, "value", ...) is not None for node in nodes):
+        return False
     outer = draft.flows.parents[read]
     if isinstance(outer, ast.Subscript):
         return outer.value is read and isinstance(outer.ctx, ast.Load)
@@ -260,7 +256,7 @@ def _classes(value: ast.expr) -> ast.expr | None:
     return value.elts[1] if isinstance(value, ast.Tuple) and len(value.elts) == 2 else None
 
 
-def _batch(value: ast.expr) -> tuple[ast.expr | None, int | ast.expr | None]:
+def _batch(value: ast.expr) -> tuple[Any, int | ast.expr | None]:
     """Return the first row of a batch, None if it is not known, and the number of rows.
 
     For a variable, these are the variable itself, and None.
