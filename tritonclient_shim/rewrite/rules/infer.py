@@ -18,15 +18,10 @@ from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
-from tritonclient_shim.rewrite.rules.lines import Request
 from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule
 
 _STARTS = ("TS052", "TS053", "TS054")
-#: Arguments of streams and sequences.
-_SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111"))
 _FUTURES = "requests are futures: other files of the program may expect numbers"
-#: Parameters of ``InferContext.run`` that ``infer`` has too, and their names there.
-_KEPT = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
 
 
 def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -48,7 +43,7 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     return Plan(what=what, also=partial(_call_helper, request, function))
 
 
-def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> Request:
+def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
     """Return a request. Raise Refused if it cannot be rewritten."""
     arguments = call_arguments(PARAMETERS[id], call)
     if "inputs" not in arguments or "outputs" not in arguments:
@@ -58,7 +53,7 @@ def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> Reque
     known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
     if draft.beside.linked and not known and not draft.options.unsafe:
         raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)
-    return Request(id, call, arguments, draft, contexts)
+    return lines.Request(id, call, arguments, draft, contexts)
 
 
 def function_of(contexts: Contexts, draft: Draft) -> str:
@@ -85,24 +80,24 @@ def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft)
     return bool(ids & {"TS114", "TS115"}) or hidden and draft.has("TS081", "TS086")
 
 
-def _plain_outputs(request: Request) -> None:
+def _plain_outputs(request: lines.Request) -> None:
     """Ask for arrays, if the outputs are in a variable that keeps v1's forms for other contexts."""
     outputs = request.arguments["outputs"]
     if request.draft.contexts_stay and not isinstance(outputs, ast.Dict):
         request.draft.write(outputs, "dict.fromkeys({old}, 0)")
 
 
-def _call_helper(request: Request, function: str, pool: str = "") -> None:
+def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
     """Replace a request's method by a helper, which a pool calls if there is one."""
     call, draft, contexts = request.call, request.draft, request.contexts
-    names, kept = PARAMETERS[request.id], dict(_KEPT)
+    names = PARAMETERS[request.id]
+    kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if contexts.is_object:
         kept = {name: name for name in names if name != "callback"}
         kept.update(inputs="", outputs="")
     elif function == "infer_in_regions":
         kept["batch_size"] = "batch_size"
-    if contexts.form is Form.CLIENT:
-        draft.need(function)
+    draft.need(function)
 
     def change(old: str) -> str:
         called, before = draft.new(owner(call)), []
@@ -132,25 +127,24 @@ def start(id: str) -> Rule:
             raise Refused("put the context into a variable")
         if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
             raise Refused("do without the numbers of requests: futures have none")
-        what, unsafe = "pool.submit(infer, client, …)", _FUTURES if draft.beside.linked else ""
-        return Plan(what=what, unsafe=unsafe, also=partial(_submit, request))
+        unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)
+        return Plan("", (), "pool.submit(infer, client, …)", unsafe, also=submit)
 
     return rule
 
 
-def _lines_of_all(draft: Draft, contexts: Contexts) -> Mapping[ast.Call, lines.Lines]:
-    """Return the lines for all asynchronous requests, if arrays do for their results."""
+def _are_lines(draft: Draft, contexts: Contexts) -> bool:
+    """True if all asynchronous requests become lines, because arrays do for their results."""
     calls = {site.call: site.id for site in draft.sites if site.call and site.id in _STARTS}
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
     known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
     if not known or not all(lines.reads_of(call, draft) for call in ends):
-        return {}
+        return False
     requests = [_request(id, call, draft, contexts) for call, id in calls.items()]
-    in_lines = {item.call: item for item in map(lines.lines_of, requests) if item and item.has_rows}
-    return in_lines if len(in_lines) == len(calls) else {}
+    return all(item is not None and item.has_rows for item in map(lines.lines_of, requests))
 
 
-def _submit(request: Request) -> None:
+def _submit(request: lines.Request) -> None:
     """Send a request in a thread of a pool: of one thread, where requests keep their order."""
     call, draft = request.call, request.draft
     callback, pool = request.arguments.get("callback"), draft.called("pool")
@@ -160,8 +154,9 @@ def _submit(request: Request) -> None:
     else:
         executor = "ThreadPoolExecutor"
         draft.imports.add(f"from concurrent.futures import {executor}")
-    draft.imports.add(f"\n{pool} = {executor}({1 if draft.has(*_SEQUENCES) else 8})")
-    in_lines = _lines_of_all(draft, request.contexts).get(call)
+    is_sequence = draft.has("TS104", "TS105", "TS110", "TS111")
+    draft.imports.add(f"\n{pool} = {executor}({1 if is_sequence else 8})")
+    in_lines = lines.lines_of(request) if _are_lines(draft, request.contexts) else None
     if in_lines is not None:
         in_lines.write(pool)
     else:
@@ -208,7 +203,7 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         form = f"({form} if {is_done} else None)"
 
     def read_arrays() -> None:
-        if _lines_of_all(draft, contexts):
+        if _are_lines(draft, contexts):
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
     parts, unsafe = [request, wait or ""], _FUTURES if draft.beside.linked else ""

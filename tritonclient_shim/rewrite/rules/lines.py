@@ -85,20 +85,14 @@ class Lines(Request):
         call, draft = self.call, self.draft
         above = draft.edits.before[draft.edits.statement(call)]
         above.append(lambda: "\n".join(self._tensors()))
-        start = f"{pool}.submit({{0}}.infer, " if pool else "{0}.infer("
-
-        def infer() -> str:
-            return f"{start.format(draft.new(owner(call)))}{self._parameters()})"
-
         reads = reads_of(call, draft) if self.has_rows and not pool else []
         if pool or reads or isinstance(draft.flows.parents[call], ast.Expr):
-            draft.change(call, lambda old: infer())
+            draft.change(call, lambda old: self._infer(pool))
             read_arrays(reads, draft)
             return
         answer = draft.called("answer")
-        above.append(lambda: f"{answer} = {infer()}")
-        if draft.has_classes:
-            draft.need("class_of")
+        above.append(lambda: f"{answer} = {self._infer()}")
+        draft.need("class_of")
         draft.change(call, lambda old: self._results(answer))
 
     def _tensors(self) -> list[str]:
@@ -144,12 +138,13 @@ class Lines(Request):
         more = f", class_count={self.draft.new(count)}" if count else ""
         return f"[{self.module}.InferRequestedOutput({name}{more}){loop}]"
 
-    def _parameters(self) -> str:
-        """Return the arguments of ``infer``."""
-        called = self.draft.called
+    def _infer(self, pool: str = "") -> str:
+        """Return the call that sends the request, or has a pool send it."""
+        client, called = self.draft.new(owner(self.call)), self.draft.called
         outputs = self._requested() if len(self.outputs) == 1 else called("outputs")
-        parts = [self.contexts.name(), called("inputs"), f"outputs={outputs}"]
-        return ", ".join([*parts, *self.options()])
+        parts = [self.contexts.name(), called("inputs"), f"outputs={outputs}", *self.options()]
+        start = f"{pool}.submit({client}.infer, " if pool else f"{client}.infer("
+        return f"{start}{', '.join(parts)})"
 
     def _results(self, answer: str) -> str:
         """Return the results as v1 had them: a list of rows for each name."""
@@ -239,9 +234,8 @@ def _is_input(name: ast.expr | None, value: ast.expr, model: ModelProfile, draft
     known, (first, rows) = model.inputs.get(str(draft.constant(name))), _batch(value)
     if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
         return False
-    if not model.batching and rows not in (None, 1):
-        return False
-    return min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE)
+    is_sent = model.batching or rows in (None, 1)  # all rows, not just the first
+    return is_sent and (min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE))
 
 
 def _is_output(name: ast.expr | None, value: ast.expr, count: int, draft: Draft) -> bool:
