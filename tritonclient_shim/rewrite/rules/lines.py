@@ -1,11 +1,11 @@
-"""TS051 to TS055, of a model that ``--server`` knows → lines of tritonclient."""
+"""Requests (TS051 to TS055), and their lines of tritonclient where ``--server`` knows the model."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Callable, Mapping, Sequence, Tuple
+from typing import Any, Mapping, Sequence, Tuple
 
 from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
@@ -31,17 +31,42 @@ _READING = frozenset(
 )
 _VARIABLE = (ast.Name, ast.Attribute)
 #: The name of a tensor, and its rows or its format.
-_Item = Tuple[ast.expr, ast.expr]
+_Item = Tuple[Any, ast.expr]
 
 
 @dataclass(frozen=True)
-class Lines:
+class Request:
+    """A call that sends a request."""
+
+    id: str
+    call: ast.Call
+    arguments: Mapping[str, ast.expr]
+    draft: Draft
+    contexts: Contexts
+
+    def options(self) -> list[str]:
+        """Return the version of the model and the sequence as arguments of ``infer``."""
+        draft, contexts = self.draft, self.contexts
+        if contexts.is_object:
+            return []
+        options = contexts.options() if contexts.form is Form.CLIENT else {}
+        corr_id, flags = self.arguments.get("corr_id"), self.arguments.get("flags")
+        if corr_id is not None and draft.constant(corr_id):
+            options["sequence_id"] = f"int({draft.text(corr_id)})"
+        if flags is not None and draft.constant(flags) not in (0, None):
+            first = again = draft.primary(flags)
+            if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
+                again = draft.called("flags")
+                first = f"({again} := {draft.new(flags)})"
+            options["sequence_start"] = f"bool({first} & 1)"
+            options["sequence_end"] = f"bool({again} & 2)"
+        return [f"{key}={value}" for key, value in options.items()]
+
+
+@dataclass(frozen=True)
+class Lines(Request):
     """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
 
-    call: ast.Call
-    options: Callable[[], Sequence[str]]  # further arguments of ``infer``
-    contexts: Contexts
-    draft: Draft
     model: ModelProfile
     module: str  # of the client
     inputs: list[_Item]
@@ -50,13 +75,31 @@ class Lines:
     @property
     def has_rows(self) -> bool:
         """True if each output is an array with a row for each entry of the batch."""
-        return self.model.batching and not any(map(_classes, self.outputs))
+        return self.model.batching and not any(_classes(value) for _, value in self.outputs)
 
-    def above(self) -> list[str]:
-        """Return the lines above the statement of a request."""
+    def write(self, pool: str = "") -> None:
+        """Write lines above the statement of a request, and the request or its results into it.
+
+        A thread of the pool, if there is one, sends the request.
+        """
+        call, draft = self.call, self.draft
+        above = draft.edits.before[draft.edits.statement(call)]
+        above.append(lambda: "\n".join(self._tensors()))
+        reads = reads_of(call, draft) if self.has_rows and not pool else []
+        if pool or reads or isinstance(draft.flows.parents[call], ast.Expr):
+            draft.change(call, lambda old: self._infer(pool))
+            read_arrays(reads, draft)
+            return
+        answer = draft.called("answer")
+        above.append(lambda: f"{answer} = {self._infer()}")
+        draft.need("class_of")
+        draft.change(call, lambda old: self._results(answer))
+
+    def _tensors(self) -> list[str]:
+        """Return the lines that make the inputs, and the outputs if there are several."""
         name, lines = self.draft.called("inputs"), []
-        for number, (key, rows) in enumerate(self.inputs):
-            kind, array = self._tensor(key, rows)
+        for number, (key, value) in enumerate(self.inputs):
+            kind, array = self._tensor(key, value)
             tensor = f"{self.module}.InferInput({self.draft.new(key)}, {kind})"
             lines.append(f"{name}.append({tensor})" if number else f"{name} = [{tensor}]")
             lines.append(f"{name}[{number}].set_data_from_numpy({array})")
@@ -64,17 +107,15 @@ class Lines:
             lines.append(f"{self.draft.called('outputs')} = {self._requested()}")
         return lines
 
-    def _tensor(self, key: ast.expr, rows: ast.expr) -> tuple[str, str]:
+    def _tensor(self, key: ast.expr, value: ast.expr) -> tuple[str, str]:
         """Return an input's shape and datatype, and its array."""
         draft, known = self.draft, self.model.inputs[str(self.draft.constant(key))]
-        first = _first(rows)
-        assert first is not None
-        row = draft.primary(first)
-        if isinstance(rows, _VARIABLE):
+        first, rows = _batch(value)
+        row, count = draft.primary(first), str(rows)
+        if rows is None:
             row, count = f"{row}[0]", f"len({row})"
-        else:
-            repeats = rows.right if isinstance(rows, ast.BinOp) else None
-            count = draft.new(repeats) if repeats else str(len(_elements(rows)))
+        elif isinstance(rows, ast.expr):
+            count = draft.new(rows)
         is_tried = draft.is_tried(self.call)  # errors of the server are caught then, NumPy's not
         is_open = min(known.dims, default=1) < 0 or is_tried and isinstance(first, _VARIABLE)
         dims = [f"*{row}.shape"] if is_open else list(map(str, known.dims))
@@ -83,7 +124,7 @@ class Lines:
         array = f"{row}{text}" if is_tried else f"{row}{text}.reshape({shape})"
         if self.model.batching and (count != "1" or is_tried):
             draft.imports.add("import numpy as np")
-            array = f"np.stack({draft.new(rows)}){text}"
+            array = f"np.stack({draft.new(value)}){text}"
         return f'[{shape}], "{known.datatype}"', array
 
     def _output(self) -> tuple[str, str]:
@@ -93,23 +134,24 @@ class Lines:
 
     def _requested(self) -> str:
         """Return a list of the outputs."""
-        (name, loop), count = self._output(), _classes(self.outputs[0])
+        (name, loop), count = self._output(), _classes(self.outputs[0][1])
         more = f", class_count={self.draft.new(count)}" if count else ""
         return f"[{self.module}.InferRequestedOutput({name}{more}){loop}]"
 
-    def parameters(self) -> str:
-        """Return the arguments of ``infer``."""
-        draft = self.draft
-        outputs = self._requested() if len(self.outputs) == 1 else draft.called("outputs")
-        parts = [self.contexts.name(), draft.called("inputs"), f"outputs={outputs}"]
-        return ", ".join([*parts, *self.options()])
+    def _infer(self, pool: str = "") -> str:
+        """Return the call that sends the request, or has a pool send it."""
+        client, called = self.draft.new(owner(self.call)), self.draft.called
+        outputs = self._requested() if len(self.outputs) == 1 else called("outputs")
+        parts = [self.contexts.name(), called("inputs"), f"outputs={outputs}", *self.options()]
+        start = f"{pool}.submit({client}.infer, " if pool else f"{client}.infer("
+        return f"{start}{', '.join(parts)})"
 
-    def results(self, answer: str) -> str:
+    def _results(self, answer: str) -> str:
         """Return the results as v1 had them: a list of rows for each name."""
         name, loop = self._output()
         array = f"{answer}.as_numpy({name})"
         rows = array if self.model.batching else f"[{array}]"
-        if _classes(self.outputs[0]):
+        if _classes(self.outputs[0][1]):
             class_of = self.draft.called("class_of")
             rows = f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
         elif self.model.batching:
@@ -117,30 +159,26 @@ class Lines:
         return f"{{{name}: {rows}{loop}}}"
 
 
-def lines_of(
-    call: ast.Call,
-    arguments: Mapping[str, ast.expr],
-    options: Callable[[], Sequence[str]],
-    draft: Draft,
-    contexts: Contexts,
-) -> Lines | None:
+def lines_of(request: Request) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
-    known = draft.options.models
-    if not known or not draft.options.unsafe or contexts.form is not Form.CLIENT:
+    draft, contexts, arguments = request.draft, request.contexts, request.arguments
+    if not draft.options.unsafe or contexts.form is not Form.CLIENT:
         return None
     creations = [context_arguments(item, "TS050", draft) for item in contexts.group.creations]
     protocols = {protocol_of(item["protocol"], draft) for item in creations}
-    model = known.get(str(draft.constant(creations[0]["model_name"])))
+    model = draft.options.models.get(str(draft.constant(creations[0]["model_name"])))
     inputs, outputs = _items(arguments["inputs"]), _items(arguments["outputs"])
-    if model is None or len(protocols) > 1 or not inputs or not outputs:
+    if model is None or len(protocols) > 1 or "" in protocols or not inputs or not outputs:
         return None
-    has_inputs = all(_is_input(*item, model, draft) for item in inputs)
-    has_outputs = all(_is_output(*item, len(outputs), draft) for item in outputs)
-    is_plain = not arguments.keys() & {"priority", "timeout_us"} and _has_place(call, draft)
-    protocol = protocols.pop()
-    if not (protocol and has_inputs and has_outputs and is_plain):
+    is_known = (
+        all(_is_input(*item, model, draft) for item in inputs)
+        and all(_is_output(*item, len(outputs), draft) for item in outputs)
+        and not arguments.keys() & {"priority", "timeout_us"}
+    )
+    if not is_known or not _has_place(request.call, draft):
         return None
-    return Lines(call, options, contexts, draft, model, f"{protocol}client", inputs, outputs)
+    module = f"{protocols.pop()}client"
+    return Lines(**vars(request), model=model, module=module, inputs=inputs, outputs=outputs)
 
 
 def _has_place(call: ast.Call, draft: Draft) -> bool:
@@ -158,46 +196,26 @@ def _has_place(call: ast.Call, draft: Draft) -> bool:
     )
 
 
-def write(lines: Lines, call: ast.Call, draft: Draft) -> None:
-    """Write the lines of a synchronous request, and its results into its statement."""
-    above = draft.edits.before[draft.edits.statement(call)]
-    above.append(lambda: "\n".join(lines.above()))
-
-    def infer() -> str:
-        return f"{draft.new(owner(call))}.infer({lines.parameters()})"
-
-    reads = reads_of(call, draft) if lines.has_rows else []
-    if reads or isinstance(draft.flows.parents[call], ast.Expr):
-        draft.change(call, lambda old: infer())
-        read_arrays(reads, draft)
-        return
-    answer = draft.called("answer")
-    above.append(lambda: f"{answer} = {infer()}")
-    if draft.has_classes:
-        draft.need("class_of")
-    draft.change(call, lambda old: lines.results(answer))
-
-
 def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
     """Read results with ``as_numpy``."""
     for read in reads:
         draft.write(read, "{0}.as_numpy({1})", read.value, index(read))
 
 
-def reads_of(call: ast.Call, draft: Draft) -> list[ast.Subscript]:
+def reads_of(call: ast.Call, draft: Draft) -> list[Any]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
     reads = draft.around_result(call)
-    known = [read for read in reads if isinstance(read, ast.Subscript) and _is_read(read, draft)]
-    bindings = [item for read in known for item in draft.evaluator.scopes.bindings(read.value)]
-    others = [item.node for item in bindings if item.node is not call]
+    return reads if all(_is_read(read, call, draft) for read in reads) else []
+
+
+def _is_read(read: ast.AST, call: ast.Call, draft: Draft) -> bool:
+    """True if an array does for a read of a list of rows, where only results of a call are."""
+    if not isinstance(read, ast.Subscript) or getattr(read.value, "id", ...) in draft.beside.taken:
+        return False
+    nodes = [item.node for item in draft.evaluator.scopes.bindings(read.value)]
     # None is what a program has before the results
-    is_only = all(getattr(value, "value", ...) is None for value in others)
-    is_taken = any(getattr(read.value, "id", ...) in draft.beside.taken for read in known)
-    return known if len(known) == len(reads) and is_only and not is_taken else []
-
-
-def _is_read(read: ast.Subscript, draft: Draft) -> bool:
-    """True if an array does for a read of a list of rows."""
+    if any(node is not call and getattr(node, "value", ...) is not None for node in nodes):
+        return False
     outer = draft.flows.parents[read]
     if isinstance(outer, ast.Subscript):
         return outer.value is read and isinstance(outer.ctx, ast.Load)
@@ -207,46 +225,42 @@ def _is_read(read: ast.Subscript, draft: Draft) -> bool:
 
 
 def _items(node: ast.expr) -> list[_Item]:
-    """Return the keys and values of a dict; nothing if one is hidden."""
-    items = list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
-    known = [(key, value) for key, value in items if key]
-    return known if len(known) == len(items) else []
+    """Return the keys and values of a dict, with None for the key of a hidden one."""
+    return list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
 
 
-def _is_input(name: ast.expr, rows: ast.expr, model: ModelProfile, draft: Draft) -> bool:
+def _is_input(name: ast.expr | None, value: ast.expr, model: ModelProfile, draft: Draft) -> bool:
     """True if shape and datatype of an input are known."""
-    known, first = model.inputs.get(str(draft.constant(name))), _first(rows)
+    known, (first, rows) = model.inputs.get(str(draft.constant(name))), _batch(value)
     if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
         return False
-    if not model.batching and not isinstance(rows, _VARIABLE) and len(_elements(rows)) != 1:
-        return False
-    return min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE)
+    is_sent = model.batching or rows in (None, 1)  # all rows, not just the first
+    return is_sent and (min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE))
 
 
-def _is_output(name: ast.expr, value: ast.expr, count: int, draft: Draft) -> bool:
+def _is_output(name: ast.expr | None, value: ast.expr, count: int, draft: Draft) -> bool:
     """True if an output may be repeated, and its format is known."""
     is_array = not draft.has_classes or getattr(value, "attr", "") == "RAW"
-    return isinstance(name, (ast.Constant, ast.Name)) and (
-        is_array or (count == 1 and isinstance(value, ast.Tuple))
-    )
+    is_known = is_array or (count == 1 and _classes(value) is not None)
+    return is_known and isinstance(name, (ast.Constant, ast.Name))
 
 
-def _classes(output: _Item) -> ast.expr | None:
+def _classes(value: ast.expr) -> ast.expr | None:
     """Return how many classes an output has; None for an array."""
-    pair = output[1].elts if isinstance(output[1], ast.Tuple) else []
-    return pair[1] if len(pair) == 2 else None
+    return value.elts[1] if isinstance(value, ast.Tuple) and len(value.elts) == 2 else None
 
 
-def _first(rows: ast.expr) -> ast.expr | None:
-    """Return the first row of a batch, or the variable that has the rows; None if unknown."""
-    if isinstance(rows, _VARIABLE):
-        return rows
-    repeated = rows.left if isinstance(rows, ast.BinOp) and isinstance(rows.op, ast.Mult) else None
-    elements = _elements(repeated or rows)
-    return elements[0] if len(elements) == 1 or (elements and not repeated) else None
+def _batch(value: ast.expr) -> tuple[Any, int | ast.expr | None]:
+    """Return the first row of a batch, None if it is not known, and the number of rows.
 
-
-def _elements(rows: ast.expr) -> list[ast.expr]:
-    """Return the elements of a list; nothing if one is hidden."""
-    elements = rows.elts if isinstance(rows, (ast.List, ast.Tuple)) else []
-    return [] if any(isinstance(row, ast.Starred) for row in elements) else elements
+    For a variable, these are the variable itself, and None.
+    """
+    if isinstance(value, _VARIABLE):
+        return value, None
+    repeats = None
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        repeats, value = value.right, value.left
+    rows = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+    if not rows or any(isinstance(row, ast.Starred) for row in rows) or repeats and len(rows) > 1:
+        return None, None
+    return rows[0], repeats or len(rows)
