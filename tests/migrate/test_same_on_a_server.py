@@ -62,14 +62,39 @@ for _ in range(3):
     ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
 other.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
 print(ctx.get_last_request_model_name(), other.get_last_request_model_version())
-stat = ctx.get_stat()
-print(stat["completed_request_count"], stat["cumulative_total_request_time_ns"] > 0)
-first = ctx.get_last_request_id()
-print(first > 0, other.get_last_request_id() > 0, ctx.correlation_id(), other.correlation_id())
+print(ctx.correlation_id(), other.correlation_id())
 try:
     ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"nothing": InferContext.ResultFormat.RAW})
 except InferenceServerException:
-    print(ctx.get_last_request_model_name(), ctx.get_stat()["completed_request_count"])
+    print(ctx.get_last_request_model_name())
+"""
+SORTED = """import queue
+import sys
+from functools import partial
+import numpy as np
+from tensorrtserver.api import *
+
+
+def finished(done, ctx, request_id):
+    done.put(request_id)
+
+
+def received(done, ctx):
+    request_id = done.get()
+    return request_id, ctx.get_async_run_results(request_id)["OUTPUT0"][0].tolist()
+
+
+ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_int32")
+done, later, answers = queue.Queue(), queue.Queue(), {}
+for n in range(8):
+    inputs = {"INPUT0": [np.array([n], np.int32)]}
+    ctx.async_run(partial(finished, done), inputs, {"OUTPUT0": InferContext.ResultFormat.RAW})
+    ctx.async_run(partial(finished, later), inputs, {"OUTPUT0": InferContext.ResultFormat.RAW})
+for _ in range(8):
+    request_id = done.get()
+    answers[request_id] = ctx.get_async_run_results(request_id)["OUTPUT0"][0].tolist()
+print([answers[request_id] for request_id in sorted(answers)])
+print([values for _, values in sorted([received(later, ctx) for _ in range(8)])])
 """
 IN_THREADS = (
     f"{STAR}"
@@ -234,8 +259,8 @@ for n, request_id in sorted(finished):
 @pytest.mark.parametrize("to", ["grpc", "http", ""])
 @pytest.mark.parametrize(
     "program",
-    [CONTEXTS, LAST_REQUESTS, IN_THREADS],
-    ids=["contexts in functions and containers", "last requests", "threads in turn"],
+    [CONTEXTS, LAST_REQUESTS, SORTED, IN_THREADS],
+    ids=["contexts in functions", "last requests", "sorted requests", "threads in turn"],
 )
 def test_same_on_a_server(program: str, to: str, triton: TritonServer, tmp_path: Path) -> None:
     """A program prints before and after migration equal output."""

@@ -23,7 +23,11 @@ Region = collections.namedtuple("Region", "memory handle name key byte_size devi
 
 def create_region(name, key, byte_size):
     """Create a region of shared memory."""
-    handle = shared_memory.create_shared_memory_region(name, key, byte_size)
+    try:
+        handle = shared_memory.create_shared_memory_region(name, key, byte_size)
+    except OSError as error:  # for a bad key
+        message = "unable to get shared memory descriptor"
+        raise shared_memory.SharedMemoryException(message) from error
     return Region(shared_memory, handle, name, key, byte_size, None)
 
 

@@ -61,7 +61,7 @@ def server_status(client, model_name=""):
     server, index = as_dict(client.get_server_metadata()), client.get_model_repository_index()
     index, models = as_dict(index), collections.defaultdict(new_model)
     for row in index if isinstance(index, list) else index["models"]:
-        if row.get("version") and model_name in ("", row["name"]):
+        if row.get("version") and model_name in (None, "", row["name"]):
             add_version(client, models[row["name"]], row)
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
