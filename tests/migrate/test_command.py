@@ -83,7 +83,7 @@ def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     """With --write the exit status is 1 if a use is left."""
     (folder / "a.py").write_text(LEFT, "utf-8")
     assert main(["migrate", "--write", "a.py"]) == 1
-    assert "TS059 to do: drop it: servers number no requests" in capsys.readouterr().out
+    assert "TS059 to do: unsafe: a server" in capsys.readouterr().out
 
 
 def test_unreadable_file_does_not_stop_the_others(

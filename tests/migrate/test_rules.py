@@ -29,8 +29,7 @@ def test_protocol_of_the_program() -> None:
 def test_star_import_that_stays() -> None:
     """What is imported anew stands below it: it binds v1's exception to the same name."""
     source = f"import tensorrtserver.api\n{STAR}{CONTEXT}c = ServerStatusContext('u', 1)\n"
-    use = "c.get_server_status().infer_stats\n"
-    use += "try:\n    ctx.run(i, o)\nexcept InferenceServerException: 0\n"
+    use = "c.get_last_request_id()\ntry:\n    ctx.run(i, o)\nexcept InferenceServerException: 0\n"
     text = migrated(source + use).after.decode()
     assert STAR in text.partition("from tritonclient.utils import")[0]
 
@@ -338,7 +337,7 @@ def test_model_in_an_attribute() -> None:
 
 def test_more_than_requests_of_an_unseen_model() -> None:
     """A context that is closed or asked, too, becomes an object, also without --unsafe."""
-    ask = "print(c.get_last_request_model_name())\n"
+    ask = "print(c.get_last_request_id())\n"
     source = f"{_NOT_SEEN}c = make('m')\nc.run(i, o)\n{ask}c.close()\n"
     client = "grpcclient.InferenceServerClient('u')"
     made = f"AskedModel({client}, n, sequence_id=int(k))"
@@ -488,7 +487,7 @@ _USES = {
         'ctx = InferContext("u", 1, "m")\n',
         'ctx = AskedModel(grpcclient.InferenceServerClient("u"), "m")',
     ),
-    "a context of *args stays": ("made.c.run(i, o)", "c = InferContext(*a)\n", "= InferC"),
+    "an asked context of *args stays": ("made.c.get_stat()", "c = InferContext(*a)\n", "= InferC"),
     "a context that another file reads becomes an object": (
         "made.ctx.run(i, o)",
         'ctx = InferContext("u", 1, "m")\n',

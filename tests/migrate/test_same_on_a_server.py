@@ -62,11 +62,14 @@ for _ in range(3):
     ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
 other.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
 print(ctx.get_last_request_model_name(), other.get_last_request_model_version())
-print(ctx.correlation_id(), other.correlation_id())
+stat = ctx.get_stat()
+print(stat["completed_request_count"], stat["cumulative_total_request_time_ns"] > 0)
+first = ctx.get_last_request_id()
+print(first > 0, other.get_last_request_id() > 0, ctx.correlation_id(), other.correlation_id())
 try:
     ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"nothing": InferContext.ResultFormat.RAW})
 except InferenceServerException:
-    print(ctx.get_last_request_model_name())
+    print(ctx.get_last_request_model_name(), ctx.get_stat()["completed_request_count"])
 """
 SORTED = """import queue
 import sys
@@ -95,6 +98,24 @@ for _ in range(8):
     answers[request_id] = ctx.get_async_run_results(request_id)["OUTPUT0"][0].tolist()
 print([answers[request_id] for request_id in sorted(answers)])
 print([values for _, values in sorted([received(later, ctx) for _ in range(8)])])
+"""
+ALL_MODELS = """import sys
+from tensorrtserver.api import *
+import tensorrtserver.shared_memory as shm
+
+protocol = ProtocolType.from_str(sys.argv[2])
+
+
+def models(name=None):
+    status = ServerStatusContext(sys.argv[1], protocol, name).get_server_status()
+    return "simple" in status.model_status, len(status.model_status) > 1
+
+
+print(models("simple"), models())
+try:
+    shm.create_shared_memory_region("bad", "/a/bad/key", 64)
+except shm.SharedMemoryException as error:
+    print("no such key")
 """
 IN_THREADS = (
     f"{STAR}"
@@ -259,8 +280,8 @@ for n, request_id in sorted(finished):
 @pytest.mark.parametrize("to", ["grpc", "http", ""])
 @pytest.mark.parametrize(
     "program",
-    [CONTEXTS, LAST_REQUESTS, SORTED, IN_THREADS],
-    ids=["contexts in functions", "last requests", "sorted requests", "threads in turn"],
+    [CONTEXTS, LAST_REQUESTS, SORTED, ALL_MODELS, IN_THREADS],
+    ids=["contexts", "last requests", "sorted requests", "all models", "threads in turn"],
 )
 def test_same_on_a_server(program: str, to: str, triton: TritonServer, tmp_path: Path) -> None:
     """A program prints before and after migration equal output."""

@@ -53,7 +53,7 @@ class Draft:
         self.attributes = self.flows.attributes  # their names
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
-        asks = beside.asks or self.has("TS060", "TS061")
+        asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         self.model_class = "AskedModel" if asks else "InferModel"  # of objects with their model
         self._names = _bound(source.tree, self.evaluator.scopes)
         # decisions
@@ -139,7 +139,8 @@ class Draft:
         target = getattr(parents[node], "targets", [None])[0]
         if not isinstance(target, ast.Name):
             return [parents[node]]
-        loads = [x for x in parents if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)]
+        names = [x for x in parents if isinstance(x, ast.Name) and x.id == target.id]
+        loads = [name for name in names if isinstance(name.ctx, ast.Load)]
         bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
         return [parents[load] for load in loads if node in [x.node for x in bindings[load]]]
 

@@ -30,14 +30,13 @@ from tritonclient_shim.rewrite.rules import (
 )
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions
-from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, form_of
+from tritonclient_shim.rewrite.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.rewrite.rules.names import is_protocol
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
-_REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 _UNKNOWN = "create the context in the file that uses it"
 _SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
@@ -87,7 +86,7 @@ def rewrite(draft: Draft) -> None:
 def _shared(unit: _Unit, draft: Draft) -> Refused | None:
     """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
     for site in draft.sites:
-        if site.id in _REQUESTS and site.call in unit.calls:
+        if site.id in REQUESTS and site.call in unit.calls:
             outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
             if not isinstance(outputs, ast.Dict):
                 return Refused(_SHARED, node=site.call)
@@ -118,7 +117,7 @@ def _units(draft: Draft) -> list[_Unit]:
 
 def _takes_regions(site: Site, draft: Draft) -> bool:
     """True if a use takes a handle of shared memory, or a request may have one."""
-    if site.id in _REQUESTS and site.call is not None:
+    if site.id in REQUESTS and site.call is not None:
         return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), draft)
     return site.id in ("TS041", "TS042", "TS043")
 

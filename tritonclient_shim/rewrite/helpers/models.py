@@ -1,6 +1,7 @@
 """Objects that know their model, and a pool whose requests are sorted."""
 
 import itertools
+import time
 import types
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -40,25 +41,28 @@ class InferModel:
 
 
 class RememberingClient:
-    """A client that remembers the last reply."""
+    """A client that remembers the last reply and its number, and how long its requests took."""
 
     def __init__(self, client):
-        self.client, self.last = client, None
+        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
 
     def __getattr__(self, name):
         return getattr(self.client, name)
 
     def infer(self, *arguments, **options):
         """Infer, and remember the reply."""
-        self.last = None
+        self.last = self.last_id = None
+        started = time.perf_counter_ns()
         result = self.client.infer(*arguments, **options)
-        reply = result.get_response()
+        self.duration += time.perf_counter_ns() - started
+        self.count += 1
+        reply, self.last_id = result.get_response(), self.count
         self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
         return result
 
 
 class AskedModel(InferModel):
-    """An InferModel that tells which model has answered."""
+    """An InferModel that reports on its requests."""
 
     def __init__(self, client, name, function=infer, **options):
         super().__init__(RememberingClient(client), name, function, **options)
@@ -70,6 +74,19 @@ class AskedModel(InferModel):
     def get_last_request_model_version(self):
         """Return the version of the model that answered last, None for none."""
         return self.client.last and int(self.client.last.model_version)
+
+    def get_last_request_id(self):
+        """Return the number of the last request, 0 before it, None if it failed."""
+        return self.client.last_id
+
+    def get_stat(self):
+        """Return the number of requests that were answered, and the time that they took."""
+        return {
+            "completed_request_count": self.client.count,
+            "cumulative_total_request_time_ns": self.client.duration,
+            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
+            "cumulative_receive_time_ns": 0,
+        }
 
 
 class Request(Future):

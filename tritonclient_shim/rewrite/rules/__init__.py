@@ -27,6 +27,8 @@ CREATIONS = {
     f"{API}.SharedMemoryControlContext": "TS040",
     f"{API}.InferContext": "TS050",
 }
+_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
+_UNCOUNTED = "a server does not number requests: the client counts its own"
 #: Methods that only get another name; they may be handed on.
 RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
 METHODS: Mapping[str, Rule] = {
@@ -50,9 +52,11 @@ METHODS: Mapping[str, Rule] = {
     "TS053": infer.start("TS053"),
     "TS054": infer.start("TS054"),
     "TS055": infer.results,
+    "TS057": status.asked(_UNMEASURED),
     "TS058": status.correlation_id,
-    "TS060": status.last_model,
-    "TS061": status.last_model,
+    "TS059": status.asked(_UNCOUNTED),
+    "TS060": status.asked(),
+    "TS061": status.asked(),
 }
 _STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 _UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
@@ -60,8 +64,7 @@ _UNNUMBERED = "drop it: servers number no requests any more, and errors do not n
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(_STUB, stub.BY_HAND),
     "TS056": "keep the futures in a list, and wait for one of these",
-    "TS057": "measure the time around the requests: no client does",
-    **dict.fromkeys(("TS016", "TS017", "TS046", "TS059"), _UNNUMBERED),
+    **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {

@@ -46,7 +46,8 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
             _check_model(call, draft.text(arguments["model_name"]), draft)
 
     what = f"{protocol or 'grpc or http'} client"
-    what = what if contexts.form is Form.CLIENT else contexts.form.value
+    if contexts.form is not Form.CLIENT:
+        what = contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
     unsafe = _OBJECT if contexts.escapes else unsafe
     return Plan(what=what, unsafe=unsafe, also=carry_out)
@@ -73,7 +74,7 @@ def _client(
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = contexts.shared and protocol != "grpc"
     function = ("ThreadClient" if connects else "") if protocol else "connect"
-    draft.need(*([function] if function else ["with_headers"] if sends_headers else []))
+    draft.need(function or "with_headers")  # the file imports what it reads
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""

@@ -18,9 +18,8 @@ from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
-from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule
+from tritonclient_shim.rewrite.rules.models import STARTS, Contexts, Form, Rule
 
-_STARTS = ("TS052", "TS053", "TS054")
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 
 
@@ -135,7 +134,7 @@ def start(id: str) -> Rule:
 
 def _are_lines(draft: Draft, contexts: Contexts) -> bool:
     """True if all asynchronous requests become lines, because arrays do for their results."""
-    calls = {site.call: site.id for site in draft.sites if site.call and site.id in _STARTS}
+    calls = {site.call: site.id for site in draft.sites if site.call and site.id in STARTS}
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
     known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
     if not known or not all(lines.reads_of(call, draft) for call in ends):

@@ -11,11 +11,10 @@ from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules.models import Contexts, Form, context_arguments
+from tritonclient_shim.rewrite.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.rewrite.rules.names import protocol_of
 
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
-_REQUESTS = ("TS051", "TS052", "TS053", "TS054")
 #: A file with more requests calls a function for each.
 _MOST = 6
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -183,7 +182,7 @@ def lines_of(request: Request) -> Lines | None:
 
 def _has_place(call: ast.Call, draft: Draft) -> bool:
     """True if lines can stand above the statement of a request. They lose comments."""
-    requests = [site.call for site in draft.sites if site.id in _REQUESTS and site.call]
+    requests = [site.call for site in draft.sites if site.id in REQUESTS and site.call]
     statement = draft.edits.statement(call)
     around = takewhile(lambda node: node is not statement, draft.flows.around(call))
     return (

@@ -26,7 +26,13 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
 CLASS = Symbol(f"{API}.InferContext")
 _Arguments = Mapping[str, ast.expr]
-_ASKING = frozenset(("get_last_request_model_name", "get_last_request_model_version"))
+#: Ids of requests: those that start an asynchronous one, and all.
+STARTS = ("TS052", "TS053", "TS054")
+REQUESTS = ("TS051", *STARTS)
+_ASKING = frozenset(
+    ("get_stat", "get_last_request_id")
+    + ("get_last_request_model_name", "get_last_request_model_version")
+)
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _SENDING = frozenset({"run", *_STARTING})
 _FETCHING = "get_async_run_results"

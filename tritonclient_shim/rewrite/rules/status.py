@@ -1,4 +1,4 @@
-"""TS021 to TS037, TS058, TS060, TS061 (and TS004, TS006): methods of contexts that report.
+"""TS021 to TS037, TS057 to TS061 (and TS004, TS006): methods of contexts that report.
 
 A status becomes a model's configuration, or what a v2 server reports.
 """
@@ -41,9 +41,13 @@ def renamed(name: str) -> Rule:
     return rule
 
 
-def last_model(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """``get_last_request_model_name()`` and ``…_version()``: the object has them."""
-    return Plan(unsafe=_LAST if contexts.starts else "")
+def asked(unsafe: str = "") -> Rule:
+    """Return the rule for a method that reports on past requests; the object has it."""
+
+    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+        return Plan(unsafe=unsafe or (_LAST if contexts.starts else ""))
+
+    return rule
 
 
 def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
