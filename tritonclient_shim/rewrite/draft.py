@@ -60,6 +60,7 @@ class Draft:
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
+        self.calls_infer = False  # a request becomes a call of a helper, and so do all others
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept: set[str] = set()  # modules of v1 that stay

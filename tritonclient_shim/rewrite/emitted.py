@@ -79,7 +79,7 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
         names.update(*(part.reads for part in kept))
     imports = _import_lines(part.text for part in kept if not part.source)
     body = "\n\n\n".join(part.text for part in kept if part.source)
-    head = f'"""{_MARK}: functions of the files beside it."""\n'
+    head = f"# {_MARK}: functions of the files beside it."
     return f"{head}{imports}\n\n{body}\n"
 
 

@@ -281,7 +281,8 @@ def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         if id in BY_HAND:
             raise Refused(BY_HAND[id], node=call)
     if last_name(call.func) in _NEUTRAL:
-        return Plan(what="stays")
+        form = "{0}_client.close()" if contexts.has_client else ""
+        return Plan(form, [getattr(call.func, "value", call)], "close() of the client")
     raise Refused(f"no client has a method {last_name(call.func)}", node=call)
 
 

@@ -6,7 +6,7 @@ from tritonclient.utils import np_to_triton_dtype
 
 
 def infer(client, model_name, inputs, outputs, **options):
-    """Infer; inputs and results have an array for each entry of the batch."""
+    """Infer with an array for each entry of the batch. Outputs: 0, or a number of classes."""
     if model_name not in vars(client).setdefault("configs", {}):
         client.configs[model_name] = client.get_model_config(model_name).config
     batches, tensors = client.configs[model_name].max_batch_size > 0, []
@@ -17,9 +17,13 @@ def infer(client, model_name, inputs, outputs, **options):
         tensors.append(grpcclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [grpcclient.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
-    result = client.infer(model_name, tensors, outputs=wanted, **options)
-    arrays = {name: result.as_numpy(name).copy() for name in outputs}
-    return {name: list(array) if batches else [array] for name, array in arrays.items()}
+    reply = client.infer(model_name, tensors, outputs=wanted, **options)
+    arrays = {name: reply.as_numpy(name).copy() for name in outputs}
+    results = {name: list(array) if batches else [array] for name, array in arrays.items()}
+    for rows in (results[name] for name in outputs if outputs[name]):  # value:index:label
+        rows[:] = [[text.decode().split(":", 2) for text in row.flat] for row in rows]
+        rows[:] = [[(int(i), np.float32(v).item(), "".join(x)) for v, i, *x in row] for row in rows]
+    return results
 
 
 def model_config(client, model_name):

@@ -48,7 +48,7 @@ def message_of(error):
 
 
 def infer(client, model_name, inputs, outputs, **options):
-    """Infer; inputs and results have an array for each entry of the batch."""
+    """Infer with an array for each entry of the batch. Outputs: 0, or a number of classes."""
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     batches, tensors = model_config(client, model_name).max_batch_size > 0, []
     for name, rows in inputs.items():
@@ -58,9 +58,13 @@ def infer(client, model_name, inputs, outputs, **options):
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
-    result = client.infer(model_name, tensors, outputs=wanted, **options)
-    arrays = {name: result.as_numpy(name).copy() for name in outputs}
-    return {name: list(array) if batches else [array] for name, array in arrays.items()}
+    reply = client.infer(model_name, tensors, outputs=wanted, **options)
+    arrays = {name: reply.as_numpy(name).copy() for name in outputs}
+    results = {name: list(array) if batches else [array] for name, array in arrays.items()}
+    for rows in (results[name] for name in outputs if outputs[name]):  # value:index:label
+        rows[:] = [[text.decode().split(":", 2) for text in row.flat] for row in rows]
+        rows[:] = [[(int(i), np.float32(v).item(), "".join(x)) for v, i, *x in row] for row in rows]
+    return results
 
 
 def model_config(client, model_name):
@@ -93,16 +97,6 @@ def fitting(row, tensor):
     if -1 in tensor.dims:
         return array
     return array.reshape(tensor.dims) if array.size == np.prod(tensor.dims) else row
-
-
-def infer_classes(client, model_name, inputs, outputs, **options):
-    """Infer; an output with a number of classes gives (index, value, label) of each class."""
-    outputs = {name: k[1] if isinstance(k, tuple) else k for name, k in outputs.items()}
-    results = infer(client, model_name, inputs, outputs, **options)
-    for name, count in outputs.items():
-        if count:
-            results[name] = [[class_of(text) for text in row.flat] for row in results[name]]
-    return results
 
 
 def class_of(text):

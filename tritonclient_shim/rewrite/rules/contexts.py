@@ -7,7 +7,7 @@ old names.
 from __future__ import annotations
 
 import ast
-from typing import Mapping
+from typing import Any, Mapping
 
 from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
@@ -97,11 +97,18 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
         draft.imports.add("from functools import partial")
     if function != "infer" or not contexts.is_object:
         draft.need(function)
+    own_model = Contexts(Group(contexts.group.kind, [call]), draft)
+    variable = ""
+    if contexts.has_client:
+        statement: Any = draft.flows.parents[call]
+        variable = f"{draft.text(statement.targets[0])}_client"
+        lines = draft.edits.before[statement]
+        lines += [lambda: f"{variable} = {client('')}"]
+        lines += [f"{variable}.get_model_config({own_model.name()})"] if draft.is_tried(call) else []
 
     def text(old: str) -> str:
-        own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
-        called, parts = draft.called(function), [client(old), own_model.name()]
+        called, parts = draft.called(function), [variable or client(old), own_model.name()]
         if not contexts.is_object:
             return f"partial({', '.join([called, *parts, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []

@@ -31,15 +31,21 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         raise Refused("name the model at requests with tensors in shared memory")
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
+    in_lines = None if regions else lines.lines_of(request)
+    draft.calls_infer |= in_lines is None
     if contexts.is_object:
         return Plan(what="run of an InferModel", also=partial(_plain_outputs, request))
-    in_lines = None if regions else lines.lines_of(request)
-    if in_lines is not None:
-        return Plan(what="infer", unsafe=lines.UNSAFE, also=in_lines.write)
     is_partial = contexts.form is Form.PARTIAL
     function = function_of(contexts, draft) if is_partial else _function(regions, draft)
     what = f"{function}(client, model_name, inputs, outputs)"
-    return Plan(what=what, also=partial(_call_helper, request, function))
+
+    def carry_out() -> None:
+        if in_lines is None or draft.calls_infer:
+            _call_helper(request, function)
+        else:
+            in_lines.write()
+
+    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
 
 
 def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
@@ -64,12 +70,10 @@ def function_of(contexts: Contexts, draft: Draft) -> str:
 
 
 def _function(regions: bool, draft: Draft) -> str:
-    """Return the helper of requests: with regions, for all that v1 accepted, classes, or plain."""
+    """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
     if regions:
         return "infer_in_regions"
-    if not draft.options.unsafe:
-        return "infer_exactly"
-    return "infer_classes" if draft.has_classes else "infer"
+    return "infer" if draft.options.unsafe else "infer_exactly"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
@@ -127,6 +131,7 @@ def start(id: str) -> Rule:
         if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
             raise Refused("do without the numbers of requests: futures have none")
         unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)
+        draft.calls_infer |= not _are_lines(draft, contexts)
         return Plan("", (), "pool.submit(infer, client, …)", unsafe, also=submit)
 
     return rule
@@ -137,7 +142,7 @@ def _are_lines(draft: Draft, contexts: Contexts) -> bool:
     calls = {site.call: site.id for site in draft.sites if site.call and site.id in STARTS}
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
     known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
-    if not known or not all(lines.reads_of(call, draft) for call in ends):
+    if draft.calls_infer or not known or not all(lines.reads_of(call, draft) for call in ends):
         return False
     requests = [_request(id, call, draft, contexts) for call, id in calls.items()]
     return all(item is not None and item.has_rows for item in map(lines.lines_of, requests))

@@ -17,7 +17,7 @@ from tritonclient_shim.migrate.scopes import Binding, Place, last_name
 from tritonclient_shim.migrate.sites import first_parameter
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments
+from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
@@ -60,6 +60,11 @@ class Contexts:
     def is_object(self) -> bool:
         """True if the contexts become objects with their methods."""
         return self.form is Form.OBJECT
+
+    @property
+    def has_client(self) -> bool:
+        """True if each context becomes a ``partial`` and a variable with its client."""
+        return self.form is Form.PARTIAL and _is_watched(self.group, self.draft)
 
     def name(self) -> str:
         """Return the expression for the model's name."""
@@ -117,13 +122,41 @@ def form_of(group: Group, draft: Draft) -> Form:
     parameters = ("model_name", "model_version", "correlation_id")
     if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
         return Form.CLIENT
-    # a partial closes nothing, and its client does not ask for the model at once
-    is_guarded = any(
-        isinstance(draft.flows.parents[call], ast.withitem) or draft.is_tried(call)
-        for call in group.creations
-    )
-    only_runs = used <= {*_SENDING, _FETCHING} and not group.taken
-    return Form.PARTIAL if only_runs and not is_guarded else Form.OBJECT
+    if group.taken or not used <= {*_SENDING, _FETCHING, "close"}:
+        return Form.OBJECT
+    return Form.OBJECT if _is_watched(group, draft) and not _is_kept(group, draft) else Form.PARTIAL
+
+
+def _is_watched(group: Group, draft: Draft) -> bool:
+    """True if contexts are closed, or the program may catch an error of a constructor.
+
+    A ``partial`` closes nothing, and its client does not ask for the model at once.
+    """
+    closes = any(last_name(call.func) == "close" for call in group.calls)
+    withs = (isinstance(draft.flows.parents[call], ast.withitem) for call in group.creations)
+    return closes or any(withs) or any(map(draft.is_tried, group.creations))
+
+
+def _is_kept(group: Group, draft: Draft) -> bool:
+    """True if one variable has the contexts where they are made and closed."""
+    scopes, parents = draft.evaluator.scopes, draft.flows.parents
+    kept = [owner(call) for call in group.calls if last_name(call.func) == "close"]
+    for call in group.creations:
+        statement = parents[call]
+        if not isinstance(statement, ast.Assign) or not draft.edits.has_lines(statement):
+            return False
+        kept += statement.targets
+    for node in kept:
+        name, bindings = f"{last_name(node)}_client", scopes.bindings(node)
+        if isinstance(node, ast.Attribute):
+            bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
+        values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}
+        is_free = name not in draft.attributes and draft.called(name) == name
+        if scopes.owner(node) not in (None, scopes.places[node].scope) or not is_free:
+            return False
+        if values != set(group.creations):
+            return False
+    return True
 
 
 def _is_repeatable(parameter: str, group: Group, draft: Draft) -> bool:

@@ -108,8 +108,9 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
     is_class = getattr(node, "attr", "") == "CLASS"
     pair = draft.flows.parents[node]
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
-        name = '"class"' if is_class else "0"  # infer_classes takes ("class", k), too
-        return Plan(name, unsafe=_DECIMALS if is_class else "")
+        if is_class:
+            raise Refused("write (ResultFormat.CLASS, k) where an output is")
+        return Plan("0")
     plan = Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     if is_class:
         return plan
