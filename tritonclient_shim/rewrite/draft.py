@@ -154,7 +154,7 @@ class Draft:
         stands for a function of the helpers, and ``{old}`` for the node with its changes.
         """
         names = {*re.findall(r"{([A-Za-z]\w*)}", form)} - {"old"}
-        self.need(*names)
+        self.helpers.update(names)
 
         def text(old: str) -> str:
             texts = []
@@ -174,10 +174,6 @@ class Draft:
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
         return self.new(node) if is_primary else f"({self.new(node)})"
-
-    def need(self, *helpers: str) -> None:
-        """Add helpers to those that the file imports."""
-        self.helpers.update(helpers)
 
 
 def _bound(tree: ast.Module, scopes: Scopes) -> set[str]:

@@ -21,7 +21,6 @@ from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import (
-    NOT_SELECTED,
     MigrateOptions,
     Refused,
     SiteOutcome,
@@ -133,9 +132,7 @@ def _loose(draft: Draft) -> None:
             continue
         node = site.whole
         try:
-            if not draft.options.selects(site.id):
-                raise Refused(NOT_SELECTED, by_option=True)
-            carry_out(checked(rule(node, draft), node, draft), node, draft)
+            carry_out(checked(rule(node, draft), node, draft, site.id), node, draft)
         except Refused as refused:
             draft.refuse(node, refused)
 

@@ -18,7 +18,7 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.rewrite.options import NOT_SELECTED, Plan, Refused, carry_out, checked
+from tritonclient_shim.rewrite.options import Plan, Refused, carry_out, checked
 from tritonclient_shim.rewrite.rules import (
     BY_HAND,
     CREATIONS,
@@ -309,9 +309,7 @@ def _at(node: ast.AST, rule: Callable[..., Plan], draft: Draft, *more: object) -
     whole = {*METHODS, *CREATIONS.values(), *MEMORY}
     ids = {site.id for site in draft.sites if site.whole is node} & whole
     try:
-        if not draft.options.selects(*ids):
-            raise Refused(NOT_SELECTED, by_option=True)
-        return checked(rule(node, draft, *more), node, draft)
+        return checked(rule(node, draft, *more), node, draft, *ids)
     except Refused as refused:
         refused.node = refused.node or node
         raise

@@ -95,8 +95,10 @@ class Plan:
         return re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), text)
 
 
-def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
-    """Return the plan for a node. Refuse f-strings, and unsafe plans without --unsafe."""
+def checked(plan: Plan, node: ast.AST, draft: Draft, *ids: str) -> Plan:
+    """Return the plan for a node. Refuse what the options leave out, and f-strings."""
+    if not draft.options.selects(*ids):
+        raise Refused(NOT_SELECTED, by_option=True)
     if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
         raise Refused("give it a statement of its own, outside of the f-string")
     if plan.unsafe and not draft.options.unsafe:

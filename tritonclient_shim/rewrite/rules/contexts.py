@@ -42,8 +42,8 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
         if contexts.form is not Form.CLIENT:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
-        if contexts.group.kind == CLASS.name and contexts.form is Form.CLIENT:
-            _check_model(call, draft.text(arguments["model_name"]), draft)
+        if contexts.group.kind == CLASS.name and not contexts.is_object:
+            _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
     what = f"{protocol or 'grpc or http'} client"
     if contexts.form is not Form.CLIENT:
@@ -74,7 +74,7 @@ def _client(
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = contexts.shared and protocol != "grpc"
     function = ("ThreadClient" if connects else "") if protocol else "connect"
-    draft.need(function or "with_headers")  # the file imports what it reads
+    draft.helpers.add(function or "with_headers")  # the file imports what it reads
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""
@@ -96,17 +96,14 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
     else:
         draft.imports.add("from functools import partial")
     if function != "infer" or not contexts.is_object:
-        draft.need(function)
-    own_model = Contexts(Group(contexts.group.kind, [call]), draft)
-    variable = ""
-    if contexts.has_client:
-        statement: Any = draft.flows.parents[call]
-        variable = f"{draft.text(statement.targets[0])}_client"
-        lines = draft.edits.before[statement]
-        lines += [lambda: f"{variable} = {client('')}"]
-        lines += [f"{variable}.get_model_config({own_model.name()})"] if draft.is_tried(call) else []
+        draft.helpers.add(function)
+    statement: Any = draft.flows.parents[call]
+    variable = f"{draft.text(statement.targets[0])}_client" if contexts.has_client else ""
+    if variable:
+        draft.edits.before[statement].append(lambda: f"{variable} = {client('')}")
 
     def text(old: str) -> str:
+        own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
         called, parts = draft.called(function), [variable or client(old), own_model.name()]
         if not contexts.is_object:
@@ -141,12 +138,11 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
     return Plan(what="the class InferModel", unsafe=_OBJECT, also=carry_out)
 
 
-def _check_model(call: ast.Call, name: str, draft: Draft) -> None:
+def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) -> None:
     """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
     parent = draft.flows.parents[call]
     if isinstance(parent, ast.Expr):
         draft.write(call, "{old}.get_model_config({0})", name)
     elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
-        draft.edits.after[parent].append(
-            f"{draft.text(parent.targets[0])}.get_model_config({name})"
-        )
+        client = draft.text(parent.targets[0]) + ("_client" if contexts.has_client else "")
+        draft.edits.after[parent].append(f"{client}.get_model_config({name})")

@@ -100,7 +100,7 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
         kept.update(inputs="", outputs="")
     elif function == "infer_in_regions":
         kept["batch_size"] = "batch_size"
-    draft.need(function)
+    draft.helpers.add(function)
 
     def change(old: str) -> str:
         called, before = draft.new(owner(call)), []
@@ -153,7 +153,7 @@ def _submit(request: lines.Request) -> None:
     call, draft = request.call, request.draft
     callback, pool = request.arguments.get("callback"), draft.called("pool")
     if _sorts_requests(draft):
-        draft.need("RequestPool")
+        draft.helpers.add("RequestPool")
         executor = draft.called("RequestPool")
     else:
         executor = "ThreadPoolExecutor"

@@ -91,7 +91,7 @@ class Lines(Request):
             return
         answer = draft.called("answer")
         above.append(lambda: f"{answer} = {self._infer()}")
-        draft.need("class_of")
+        draft.helpers.add("class_of")
         draft.change(call, lambda old: self._results(answer))
 
     def _tensors(self) -> list[str]:

@@ -140,21 +140,19 @@ def _is_watched(group: Group, draft: Draft) -> bool:
 def _is_kept(group: Group, draft: Draft) -> bool:
     """True if one variable has the contexts where they are made and closed."""
     scopes, parents = draft.evaluator.scopes, draft.flows.parents
+    statements = {parents[call] for call in group.creations}
+    assigned = [x for x in statements if isinstance(x, ast.Assign) and draft.edits.has_lines(x)]
+    if len(assigned) < len(statements):
+        return False
     kept = [owner(call) for call in group.calls if last_name(call.func) == "close"]
-    for call in group.creations:
-        statement = parents[call]
-        if not isinstance(statement, ast.Assign) or not draft.edits.has_lines(statement):
-            return False
-        kept += statement.targets
-    for node in kept:
+    for node in kept + [target for statement in assigned for target in statement.targets]:
         name, bindings = f"{last_name(node)}_client", scopes.bindings(node)
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
         values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}
         is_free = name not in draft.attributes and draft.called(name) == name
-        if scopes.owner(node) not in (None, scopes.places[node].scope) or not is_free:
-            return False
-        if values != set(group.creations):
+        is_here = scopes.owner(node) in (None, scopes.places[node].scope)
+        if not is_free or not is_here or values != set(group.creations):
             return False
     return True
 
