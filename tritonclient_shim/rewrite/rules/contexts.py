@@ -7,7 +7,7 @@ old names.
 from __future__ import annotations
 
 import ast
-from typing import Any, Mapping
+from typing import Any
 
 from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
@@ -33,12 +33,11 @@ _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
     arguments = context_arguments(call, id, draft)
-    names = parameters_of(call, id, draft)
     protocol = protocol_of(arguments["protocol"], draft)
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
-        text = _client(call, names, protocol, arguments, draft, contexts)
+        text = _client(call, id, protocol, contexts, draft)
         if contexts.form is not Form.CLIENT:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
@@ -53,15 +52,9 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
     return Plan(what=what, unsafe=unsafe, also=carry_out)
 
 
-def _client(
-    call: ast.Call,
-    names: tuple[str, ...],
-    protocol: str,
-    arguments: Mapping[str, ast.expr],
-    draft: Draft,
-    contexts: Contexts,
-) -> Change:
+def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: Draft) -> Change:
     """Return what turns the text of a context into that of a client."""
+    arguments, names = context_arguments(call, id, draft), parameters_of(call, id, draft)
     url, headers, after = arguments["url"], arguments.get("http_headers"), []
     known = str(url.value) if isinstance(url, ast.Constant) else ""
     scheme = next((item for item in _SCHEMES if known.startswith(item)), "")

@@ -196,22 +196,11 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
         return True  # both are one expression
     places = draft.evaluator.scopes.places
     parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
-    attributes = [part for part in parts if isinstance(part, ast.Attribute)]
-    if not all(isinstance(part, _PLAIN) for part in parts):
+    if any(isinstance(x, ast.Attribute) for x in parts) and places[node].scope is not places[use].scope:
         return False
     names = [part for part in parts if isinstance(part, ast.Name)]
-    if attributes and places[node].scope is not places[use].scope:
-        is_seen = all(_is_seen(name, use, draft) for name in names)
-        return is_seen and all(map(draft.evaluator.names, attributes))
-    return all(_is_fixed(name, use, draft) for name in names)
-
-
-def _is_seen(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
-    """True if a variable is the same at a use of the context, or an object of the same class."""
-    places, own = draft.evaluator.scopes.places, draft.evaluator.of(node)
-    owner, seen = (places[x].scope.owner(node.id) for x in (node, use))
-    values = [draft.evaluator.of(item.node) for item in seen.bindings[node.id]] if seen else []
-    return owner is seen or bool(own) and values == [own]
+    is_plain = all(isinstance(part, _PLAIN) for part in parts)
+    return is_plain and all(_is_fixed(name, use, draft) for name in names)
 
 
 def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
