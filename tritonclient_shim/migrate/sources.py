@@ -48,21 +48,6 @@ class ParsedSource:
     places: tuple[tuple[int, int], ...] = ()  # a notebook's cell and line for each line, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
 
-    def place(self, line: int) -> tuple[int | None, int]:
-        """Return the cell of a line of the tree, None in a file, and the line within it."""
-        return self.places[line - 1] if self.places else (None, line)
-
-    def column(self, line: int, offset: int) -> int:
-        """Return the column of an offset in a line, from 1. Offsets count bytes of UTF-8.
-
-        Before Python 3.12 the offset of what stands in an f-string may be inexact.
-        """
-        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
-
-    def snippet(self, line: int) -> str:
-        """Return the line as its author wrote it, without the magics of a notebook."""
-        return restored(self.lines[line - 1]).rstrip()
-
 
 def files(paths: Iterable[str]) -> Iterator[str]:
     """Yield the given files, and the Python files and notebooks below given folders, sorted.

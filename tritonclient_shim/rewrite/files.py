@@ -149,17 +149,21 @@ def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
-    """Return a row for each line and id, with its first column and its worst outcome."""
-    found = [
-        (site.node.lineno, source.column(site.node.lineno, site.node.col_offset), site.id, outcome)
-        for site, outcome in outcomes.items()
-    ]
+    """Return a row for each line and id, with its first column and its worst outcome.
+
+    Before Python 3.12 the column of a use in an f-string may be inexact.
+    """
     is_async = SiteOutcome(State.TODO, _NO_RULE)
-    found += [(line, column, "TS202", is_async) for line, column in source.async_names]
+    found = [(line, column, "TS202", is_async) for line, column in source.async_names]
+    for site, outcome in outcomes.items():
+        before = source.lines[site.node.lineno - 1].encode()[: site.node.col_offset]
+        column = len(before.decode(errors="ignore")) + 1
+        found.append((site.node.lineno, column, site.id, outcome))
     order, path = list(State), relative(source.path)
     uses: dict[tuple[int, str], tuple[UsageRow, SiteOutcome]] = {}
     for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):
-        (cell, number), text = source.place(line), source.snippet(line)
+        cell, number = source.places[line - 1] if source.places else (None, line)
+        text = restored(source.lines[line - 1]).rstrip()
         row = UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
         first, worst = uses.get((line, id), (row, outcome))
         uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))

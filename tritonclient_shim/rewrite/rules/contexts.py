@@ -24,7 +24,6 @@ from tritonclient_shim.rewrite.rules.models import (
 )
 from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
 
-_SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _OBJECT = "code that gets the object may use more of a context than run and close"
 _FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
@@ -57,10 +56,10 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
     arguments, names = context_arguments(call, id, draft), parameters_of(call, id, draft)
     url, headers, after = arguments["url"], arguments.get("http_headers"), []
     known = str(url.value) if isinstance(url, ast.Constant) else ""
-    scheme = next((item for item in _SCHEMES if known.startswith(item)), "")
+    scheme, _, address = known.rpartition("://")
     if scheme:
-        draft.write(url, "{0}", repr(known[len(scheme) :]))
-        after += [_SCHEMES[scheme]] if _SCHEMES[scheme] else []
+        draft.write(url, "{0}", repr(address))
+        after += ["ssl=True"] if scheme in ("https", "grpcs") else []
     kept = {"url": ""}
     if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
         kept["verbose"] = "verbose"

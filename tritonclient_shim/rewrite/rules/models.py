@@ -23,7 +23,8 @@ from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
+_FIXED = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
+_PLAIN = (*_FIXED, ast.Attribute)
 CLASS = Symbol(f"{API}.InferContext")
 _Arguments = Mapping[str, ast.expr]
 #: Ids of requests: those that start an asynchronous one, and all.
@@ -195,12 +196,12 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
     if getattr(use.func, "value", None) is _creation(node, draft):
         return True  # both are one expression
     places = draft.evaluator.scopes.places
+    is_here = places[node].scope is places[use].scope
     parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
-    if any(isinstance(x, ast.Attribute) for x in parts) and places[node].scope is not places[use].scope:
+    if not all(isinstance(part, _PLAIN if is_here else _FIXED) for part in parts):
         return False
     names = [part for part in parts if isinstance(part, ast.Name)]
-    is_plain = all(isinstance(part, _PLAIN) for part in parts)
-    return is_plain and all(_is_fixed(name, use, draft) for name in names)
+    return all(_is_fixed(name, use, draft) for name in names)
 
 
 def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
