@@ -12,6 +12,7 @@ import tritonclient.grpc
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo, write
+from tritonclient_shim.migrate.sources import Unreadable
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.files import migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
@@ -195,7 +196,7 @@ def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
         f"{CONTEXT}wanted = {{'O': (InferContext.ResultFormat.CLASS, 2)}}\nctx.run(i, wanted)\n"
     )
     assert body(source, unsafe=False).endswith("ctx.run(i, wanted)\n")
-    assert 'infer_classes(ctx, "simple", i, wanted)' in body(source)
+    assert 'infer(ctx, "simple", i, wanted)' in body(source)
 
 
 def test_protocol_by_its_name() -> None:
@@ -321,7 +322,7 @@ def test_model_that_requests_do_not_see() -> None:
 
 
 def test_model_in_an_attribute() -> None:
-    """An attribute of a parameter is not read where the function of a request has another."""
+    """An attribute is read where the context is made: another function may have another value."""
     source = (
         "class Worker:\n"
         "    def __init__(self, options):\n"
@@ -329,10 +330,9 @@ def test_model_in_an_attribute() -> None:
         "    def ask(self):\n"
         "        return self.ctx.run(i, o)\n"
     )
-    made = "partial(infer, grpcclient.InferenceServerClient('u'), options.model)"
-    assert made in body(source.replace("NAME", "options.model"))
-    assert "infer(self.ctx, self.model, i, o)" in body(source.replace("NAME", "self.model"))
-    assert "infer(self.ctx, FLAGS.model, i, o)" in body(source.replace("NAME", "FLAGS.model"))
+    for name in ("options.model", "self.model", "FLAGS.model"):
+        made = f"partial(infer, grpcclient.InferenceServerClient('u'), {name})"
+        assert made in body(source.replace("NAME", name))
 
 
 def test_more_than_requests_of_an_unseen_model() -> None:
@@ -344,6 +344,94 @@ def test_more_than_requests_of_an_unseen_model() -> None:
     assert body(source) == source.replace("InferContext('u', 1, n, correlation_id=k)", made)
     exactly = body(source.replace(ask, ""), unsafe=False)
     assert "InferModel(grpcclient.InferenceServerClient('u'), n, infer_exactly, seq" in exactly
+
+
+_CLOSED = """\
+class Worker:
+    def __init__(self, model):
+        self.ctx = InferContext('u', 1, model)
+    def ask(self):
+        return self.ctx.run(i, o)
+    def stop(self):
+        self.ctx.close()
+        self.ctx = None
+"""
+
+
+def test_partial_that_is_closed() -> None:
+    """The client has a variable where the context's variable is made and closed."""
+    made = """\
+class Worker:
+    def __init__(self, model):
+        self.ctx_client = grpcclient.InferenceServerClient('u')
+        self.ctx = partial(infer, self.ctx_client, model)
+    def ask(self):
+        return self.ctx(i, o)
+    def stop(self):
+        self.ctx_client.close()
+        self.ctx = None
+"""
+    assert body(_CLOSED) == made
+    tried = "try:\n    Worker('m').ask()\nexcept InferenceServerException:\n    pass\n"
+    asked = "model)\n        self.ctx_client.get_model_config(model)\n"
+    assert asked in body(_CLOSED + tried)
+    run = "def ask(c):\n    c.run(i, o)\n"
+    local = "def main(m):\n    ctx = InferContext('u', 1, m)\n    ask(ctx)\n    ctx.close()\n"
+    assert body(run + local).endswith("    ask(ctx)\n    ctx_client.close()\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("self.ctx.close()", "other = self.ctx\n        other.close()"),
+        ("self.ctx = None", "self.old = self.ctx\n        self.ctx = self.old"),
+        ("i, o)", "i, self.ctx_client)"),
+        ("self.ctx = InferContext", "self.ctx = ctx = InferContext"),
+        ("        self.ctx = InferContext", "        if model: self.ctx = InferContext"),
+    ],
+)
+def test_partial_that_others_close(change: tuple[str, str]) -> None:
+    """A context becomes an object if more than one variable has it, or the name is taken."""
+    text = body(_CLOSED.replace(*change))
+    assert "InferModel(grpcclient" in text and "_client = " not in text
+
+
+def test_closed_by_another_function() -> None:
+    """A global context that a function makes and closes becomes an object."""
+    start = "def start(m):\n    global ctx\n    ctx = InferContext('u', 1, m)\n"
+    assert "ctx = InferModel(" in body(f"{start}    ctx.close()\ndef ask():\n    ctx.run(i, o)\n")
+
+
+def test_class_behind_a_name() -> None:
+    """A context stays if an output's format is the class format by another name."""
+    source = f"{CONTEXT}kind = InferContext.ResultFormat.CLASS\nctx.run(i, {{'x': (kind, 2)}})\n"
+    assert "3:TS063" in todo(migrated(STAR + source))
+
+
+def test_attribute_with_other_values() -> None:
+    """A context in an attribute that may have another value becomes an object with --unsafe."""
+    source = (
+        "class Worker:\n"
+        "    def __init__(self, ctx):\n"
+        "        self.ctx = ctx\n"
+        "    def connect(self):\n"
+        "        self.ctx = InferContext('u', 1, 'm')\n"
+        "    def ask(self, i, o):\n"
+        "        return self.ctx.run(i, o)\n"
+    )
+    assert "self.ctx = InferModel(grpcclient" in body(source)
+    assert "6:TS050" in todo(migrated(STAR + source, unsafe=False))
+
+
+def test_changed_module_of_helpers(tmp_path: Path) -> None:
+    """A module of helpers that its owner has changed stays, with a reason."""
+    path, _, text = helper_file(str(tmp_path), ["infer"], True)
+    Path(path).write_bytes(text)
+    assert helper_file(str(tmp_path), ["class_of"], True)[2].startswith(text[:60])
+    for changed in (b"def infer(): ...\n", text + b"# ours\n", text.replace(b"client.c", b"c.c")):
+        Path(path).write_bytes(changed)
+        with pytest.raises(Unreadable, match="would not write it so.*rename it"):
+            helper_file(str(tmp_path), ["class_of"], True)
 
 
 def test_asynchronous_requests() -> None:
@@ -438,7 +526,7 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"{STAR}from made import *\n{CONTEXT}ctx.run(i, RAW)\n")
     rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
-    assert rewritten.helpers == {"infer_classes"}
+    assert rewritten.helpers == {"infer"}
     kept = migrate(str(script), script.read_bytes(), MigrateOptions())
     assert "4:TS051" in todo(kept)
 

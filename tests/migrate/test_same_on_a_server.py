@@ -337,8 +337,13 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     assert "InferInput" not in safe.after.decode()
     run = 'run({"INPUT0": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})'
     code = f'{STAR}try:\n    InferContext("u", 1, "simple_nobatch").{run}\nexcept OSError: 0'
-    tried = migrate("script.py", code.encode(), MigrateOptions(to, unsafe=True, models=models))
+    options = MigrateOptions(to, unsafe=True, models=models)
+    tried = migrate("script.py", code.encode(), options)
     assert "set_data_from_numpy(row)\n" in tried.after.decode()  # NumPy's errors are not caught
+    # a file that needs the function calls it for all requests
+    other = f"{code.replace('OSError: 0', 'OSError:')}\n    InferContext('u', 1, name).run(i, o)\n"
+    called = migrate("script.py", other.encode(), options)
+    assert called.helpers == {"infer"} and "InferInput" not in called.after.decode()
 
 
 @pytest.mark.parametrize("to", ["grpc", "http"])

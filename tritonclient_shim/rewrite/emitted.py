@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Iterable, NamedTuple
 
 from tritonclient_shim.migrate.scopes import Scopes
-from tritonclient_shim.migrate.sources import Unreadable
+from tritonclient_shim.migrate.sources import Unreadable, content, parsed
 
 #: Name of the module. Files import their functions from it.
 MODULE = "triton_helpers"
@@ -19,7 +19,7 @@ _SOURCES = ("requests", "over_grpc", "memory", "models", "status", "stub")
 _OVER_GRPC = "over_grpc"
 #: Packages that are not Python's own.
 OTHERS = ("grpc", "google", "numpy", "tritonclient", "future", "pkg_resources")
-_MARK = "`tritonclient-shim migrate` wrote this file"
+_HEAD = "# `tritonclient-shim migrate` wrote this file: functions of the files beside it."
 
 
 class _Part(NamedTuple):
@@ -36,8 +36,7 @@ def _parts() -> tuple[_Part, ...]:
     """Return the parts of all sources, each import once."""
     parts = []
     for source in _SOURCES:
-        with open(os.path.join(_FOLDER, f"{source}.py"), encoding="utf-8") as file:
-            text = file.read()
+        text = content(os.path.join(_FOLDER, f"{source}.py")).decode()
         lines, end = text.splitlines(keepends=True), 0
         tree = ast.parse(text)
         scopes = Scopes(tree)
@@ -79,8 +78,7 @@ def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
         names.update(*(part.reads for part in kept))
     imports = _import_lines(part.text for part in kept if not part.source)
     body = "\n\n\n".join(part.text for part in kept if part.source)
-    head = f"# {_MARK}: functions of the files beside it."
-    return f"{head}{imports}\n\n{body}\n"
+    return f"{_HEAD}{imports}\n\n{body}\n"
 
 
 def _import_lines(imports: Iterable[str]) -> str:
@@ -102,17 +100,15 @@ def helper_file(
     """Return the path of a folder's module, and its text before and after names are added."""
     path, before = os.path.join(folder, f"{MODULE}.py"), b""
     if os.path.exists(path):
-        with open(path, "rb") as file:
-            before = file.read()
-        if _MARK not in before.decode("utf-8", "replace"):
+        before = content(path)
+        present = {name for item in parsed(path, before).tree.body for name in _bound(item)}
+        texts = [module_text(sorted(present), is_grpc).encode() for is_grpc in (False, True)]
+        if before not in texts:
             raise Unreadable(
-                f"{path}: migrate has not written it; expected no other module of this name; "
-                "rename it, and migrate again"
+                f"{path}: migrate would not write it so; expected no changes in it, and no other "
+                "module of this name; rename it where files import it, and migrate again"
             )
-        bound = {name for item in ast.parse(before).body for name in _bound(item)}
-        present = {name for name in bound if not name.startswith("_")}
-        over_grpc = over_grpc and module_text(sorted(present), True).encode() == before
-        wanted = {*wanted, *present}
+        over_grpc, wanted = over_grpc and before == texts[True], {*wanted, *present}
     return path, before, module_text(sorted(wanted), over_grpc).encode()
 
 

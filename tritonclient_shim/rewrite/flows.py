@@ -110,8 +110,10 @@ class Flows:
             return is_shown or not self._is_known(parent)
         if isinstance(parent, (ast.Return, ast.Yield)):
             return not self._is_called(parent)
-        names = (node, *getattr(parent, "targets", ()))
-        return isinstance(parent, _CHANGING) or any(map(self._is_taken, names))
+        targets = getattr(parent, "targets", ())
+        if any(isinstance(x, ast.Attribute) and not self._evaluator.of(x) for x in targets):
+            return True  # the attribute may be something else by the time it is read
+        return isinstance(parent, _CHANGING) or any(map(self._is_taken, (node, *targets)))
 
     def _is_taken(self, node: ast.expr) -> bool:
         """True for an attribute or a variable of the module that another file reads."""

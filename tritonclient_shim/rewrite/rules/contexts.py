@@ -33,19 +33,18 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
     arguments = context_arguments(call, id, draft)
     protocol = protocol_of(arguments["protocol"], draft)
+    is_client = contexts.form is Form.CLIENT
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
         text = _client(call, id, protocol, contexts, draft)
-        if contexts.form is not Form.CLIENT:
+        if not is_client:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
         if contexts.group.kind == CLASS.name and not contexts.is_object:
             _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
-    what = f"{protocol or 'grpc or http'} client"
-    if contexts.form is not Form.CLIENT:
-        what = contexts.form.value
+    what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
     unsafe = _OBJECT if contexts.escapes else unsafe
     return Plan(what=what, unsafe=unsafe, also=carry_out)

@@ -141,12 +141,13 @@ def _is_watched(group: Group, draft: Draft) -> bool:
 def _is_kept(group: Group, draft: Draft) -> bool:
     """True if one variable has the contexts where they are made and closed."""
     scopes, parents = draft.evaluator.scopes, draft.flows.parents
-    statements = {parents[call] for call in group.creations}
-    assigned = [x for x in statements if isinstance(x, ast.Assign) and draft.edits.has_lines(x)]
-    if len(assigned) < len(statements):
-        return False
     kept = [owner(call) for call in group.calls if last_name(call.func) == "close"]
-    for node in kept + [target for statement in assigned for target in statement.targets]:
+    for call in group.creations:
+        statement, targets = draft.edits.statement(call), getattr(parents[call], "targets", [])
+        if len(targets) != 1 or not draft.edits.has_lines(statement):
+            return False
+        kept += targets
+    for node in kept:
         name, bindings = f"{last_name(node)}_client", scopes.bindings(node)
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]

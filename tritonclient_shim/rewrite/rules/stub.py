@@ -59,8 +59,7 @@ def rewrite(draft: Draft) -> None:
     plain = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
     by_name = [node for node in plain if node.id in _NAMES and _is_message(node, draft)]
     for name_node in {*(site.node for site in names), *by_name}:
-        name = _NAMES[last_name(name_node)]
-        draft.write(name_node, f"{{{name}}}")
+        draft.write(name_node, f"{{{_NAMES[last_name(name_node)]}}}")
     for node in ast.walk(draft.source.tree):
         if last_name(node) == "future" and last_name(getattr(node, "value", node)) == "Infer":
             draft.change(node, lambda old: f"{old[: -len('Infer.future')]}infer_future")
