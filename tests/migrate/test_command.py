@@ -163,6 +163,17 @@ def test_chosen_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such id: TS999; expected ids such as" in capsys.readouterr().err
 
 
+def test_other_ids_get_no_comment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A use that --select leaves out gets no comment, also if no rule could rewrite it."""
+    refused = 'import numpy as np\nInferContext("u", 1, "m").run(i)\nprint(np.sctypes)\n'
+    (folder / "a.py").write_text(SOURCE + refused, "utf-8")
+    assert main(["migrate", "--write", "--select", "TS050", "a.py"]) == 1
+    out = capsys.readouterr().out
+    assert "a.py:6:1: TS051 to do: --select has other ids" in out
+    assert "TS201 to do: --select has other ids" in out
+    assert "TODO" not in (folder / "a.py").read_text("utf-8")
+
+
 def test_reasons_name_the_first_creation(capsys: pytest.CaptureFixture[str]) -> None:
     """Of several constructors whose contexts stay together, the reason names the first, always."""
     program = str(Path(__file__).parent / "styles" / "sequence_both_ways.py")

@@ -49,6 +49,11 @@ class ParsedSource:
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
 
 
+def characters(line: str, offset: int) -> int:
+    """Return how many characters are before an offset of a tree, which counts bytes of UTF-8."""
+    return len(line.encode()[:offset].decode(errors="ignore"))
+
+
 def files(paths: Iterable[str]) -> Iterator[str]:
     """Yield the given files, and the Python files and notebooks below given folders, sorted.
 

@@ -50,7 +50,6 @@ class Draft:
         self.edits = edits = Edits(text, self.flows.parents)
         self.text, self.new, self.change = edits.text, edits.new, edits.change
         # facts
-        self.attributes = self.flows.attributes  # their names
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
         asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")

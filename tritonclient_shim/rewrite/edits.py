@@ -9,6 +9,8 @@ from collections import defaultdict
 from itertools import accumulate, takewhile
 from typing import Any, Callable, Iterable, Mapping, Tuple
 
+from tritonclient_shim.migrate.sources import characters
+
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
 Change = Callable[[str], str]
@@ -92,8 +94,7 @@ class Edits:
     def _offset(self, line: int, column: int) -> int:
         """Return the offset of a column, which counts bytes of UTF-8."""
         start = self._starts[line - 1]
-        text = self._text[start : self._starts[line]]
-        return start + len(text.encode()[:column].decode(errors="ignore"))
+        return start + characters(self._text[start : self._starts[line]], column)
 
     # --- the result
 

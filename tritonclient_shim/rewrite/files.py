@@ -26,7 +26,7 @@ from tritonclient_shim.rewrite.options import (
     SiteOutcome,
     State,
     carry_out,
-    checked,
+    planned,
 )
 from tritonclient_shim.rewrite.rules import BY_HAND, IMPORTS, LOOSE, stub
 from tritonclient_shim.usage.rows import UsageRow, relative
@@ -132,7 +132,7 @@ def _loose(draft: Draft) -> None:
             continue
         node = site.whole
         try:
-            carry_out(checked(rule(node, draft), node, draft, site.id), node, draft)
+            carry_out(planned(rule, node, draft, ids=[site.id]), node, draft)
         except Refused as refused:
             draft.refuse(node, refused)
 
@@ -156,9 +156,9 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
     is_async = SiteOutcome(State.TODO, _NO_RULE)
     found = [(line, column, "TS202", is_async) for line, column in source.async_names]
     for site, outcome in outcomes.items():
-        before = source.lines[site.node.lineno - 1].encode()[: site.node.col_offset]
-        column = len(before.decode(errors="ignore")) + 1
-        found.append((site.node.lineno, column, site.id, outcome))
+        line, offset = site.node.lineno, site.node.col_offset
+        column = sources.characters(source.lines[line - 1], offset) + 1
+        found.append((line, column, site.id, outcome))
     order, path = list(State), relative(source.path)
     uses: dict[tuple[int, str], tuple[UsageRow, SiteOutcome]] = {}
     for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):

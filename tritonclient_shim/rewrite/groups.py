@@ -16,9 +16,10 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
+from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.rewrite.options import Plan, Refused, carry_out, checked
+from tritonclient_shim.rewrite.options import Plan, Refused, carry_out, planned
 from tritonclient_shim.rewrite.rules import (
     BY_HAND,
     CREATIONS,
@@ -220,7 +221,7 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         try:
             if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
                 raise reasons[site.id]
-            constants.append((node, checked(rules[site.id](node, draft), node, draft)))
+            constants.append((node, planned(rules[site.id], node, draft)))
         except Refused as refused:
             draft.refuse(node, refused)
     return constants
@@ -233,7 +234,7 @@ def _kept_protocols(draft: Draft) -> Refused | None:
     try:
         for site in draft.sites:
             if site.id in PROTOCOLS:
-                checked(PROTOCOLS[site.id](site.whole, draft), site.whole, draft)
+                planned(PROTOCOLS[site.id], site.whole, draft)
     except Refused as refused:
         return refused
     return None
@@ -281,8 +282,8 @@ def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         if id in BY_HAND:
             raise Refused(BY_HAND[id], node=call)
     if last_name(call.func) in _NEUTRAL:
-        form = "{0}_client.close()" if contexts.has_client else ""
-        return Plan(form, [getattr(call.func, "value", call)], "close() of the client")
+        variable = contexts.client(owner(call))
+        return Plan("{0}.close()" if variable else "", [variable], "close() of the client")
     raise Refused(f"no client has a method {last_name(call.func)}", node=call)
 
 
@@ -309,7 +310,7 @@ def _at(node: ast.AST, rule: Callable[..., Plan], draft: Draft, *more: object) -
     whole = {*METHODS, *CREATIONS.values(), *MEMORY}
     ids = {site.id for site in draft.sites if site.whole is node} & whole
     try:
-        return checked(rule(node, draft, *more), node, draft, *ids)
+        return planned(rule, node, draft, *more, ids=ids)
     except Refused as refused:
         refused.node = refused.node or node
         raise

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
 
 if TYPE_CHECKING:
     from tritonclient_shim.core.model import ModelProfile
@@ -95,10 +95,13 @@ class Plan:
         return re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), text)
 
 
-def checked(plan: Plan, node: ast.AST, draft: Draft, *ids: str) -> Plan:
-    """Return the plan for a node. Refuse what the options leave out, and f-strings."""
+def planned(
+    rule: Callable[..., Plan], node: ast.AST, draft: Draft, *more: object, ids: Iterable[str] = ()
+) -> Plan:
+    """Return the plan of a rule for a node. Refuse what the options leave out, and f-strings."""
     if not draft.options.selects(*ids):
         raise Refused(NOT_SELECTED, by_option=True)
+    plan = rule(node, draft, *more)
     if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
         raise Refused("give it a statement of its own, outside of the f-string")
     if plan.unsafe and not draft.options.unsafe:

@@ -7,7 +7,6 @@ old names.
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
@@ -41,7 +40,7 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
         if not is_client:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
-        if contexts.group.kind == CLASS.name and not contexts.is_object:
+        if contexts.group.kind == CLASS.name and contexts.form is not Form.OBJECT:
             _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
@@ -82,22 +81,21 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
     """Return what turns the text of a context into a client with its model."""
     is_unbound = parameters_of(call, "TS050", draft)[0] == "self"
     function = function_of(contexts, draft)
-    if contexts.is_object:
+    if contexts.form is Form.OBJECT:
         place_class(call.func, draft)
     else:
         draft.imports.add("from functools import partial")
-    if function != "infer" or not contexts.is_object:
+    if function != "infer" or contexts.form is not Form.OBJECT:
         draft.helpers.add(function)
-    statement: Any = draft.flows.parents[call]
-    variable = f"{draft.text(statement.targets[0])}_client" if contexts.has_client else ""
+    variable = contexts.client(getattr(draft.flows.parents[call], "targets", [call])[0])
     if variable:
-        draft.edits.before[statement].append(lambda: f"{variable} = {client('')}")
+        draft.edits.before[draft.edits.statement(call)].append(lambda: f"{variable} = {client('')}")
 
     def text(old: str) -> str:
         own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
         called, parts = draft.called(function), [variable or client(old), own_model.name()]
-        if not contexts.is_object:
+        if contexts.form is not Form.OBJECT:
             return f"partial({', '.join([called, *parts, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
         parts += [] if function == "infer" else [called]
@@ -135,5 +133,5 @@ def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) ->
     if isinstance(parent, ast.Expr):
         draft.write(call, "{old}.get_model_config({0})", name)
     elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
-        client = draft.text(parent.targets[0]) + ("_client" if contexts.has_client else "")
+        client = contexts.client(parent.targets[0]) or draft.text(parent.targets[0])
         draft.edits.after[parent].append(f"{client}.get_model_config({name})")

@@ -27,13 +27,13 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
     request = _request("TS051", call, draft, contexts)
     regions = has_regions(call, request.arguments, draft)
-    if regions and contexts.is_object:
+    if regions and contexts.form is Form.OBJECT:
         raise Refused("name the model at requests with tensors in shared memory")
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
     in_lines = None if regions else lines.lines_of(request)
     draft.calls_infer |= in_lines is None
-    if contexts.is_object:
+    if contexts.form is Form.OBJECT:
         return Plan(what="run of an InferModel", also=partial(_plain_outputs, request))
     is_partial = contexts.form is Form.PARTIAL
     function = function_of(contexts, draft) if is_partial else _function(regions, draft)
@@ -95,7 +95,7 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
     call, draft, contexts = request.call, request.draft, request.contexts
     names = PARAMETERS[request.id]
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
-    if contexts.is_object:
+    if contexts.form is Form.OBJECT:
         kept = {name: name for name in names if name != "callback"}
         kept.update(inputs="", outputs="")
     elif function == "infer_in_regions":
@@ -106,7 +106,7 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
         called, before = draft.new(owner(call)), []
         if contexts.form is Form.CLIENT:
             called, before = draft.called(function), [called, contexts.name()]
-        elif contexts.is_object:
+        elif contexts.form is Form.OBJECT:
             called += ".run"
         if pool:
             called, before = f"{pool}.submit", [called, *before]
@@ -160,7 +160,7 @@ def _submit(request: lines.Request) -> None:
         draft.imports.add(f"from concurrent.futures import {executor}")
     is_sequence = draft.has("TS104", "TS105", "TS110", "TS111")
     draft.imports.add(f"\n{pool} = {executor}({1 if is_sequence else 8})")
-    in_lines = lines.lines_of(request) if _are_lines(draft, request.contexts) else None
+    in_lines = None if draft.calls_infer else lines.lines_of(request)
     if in_lines is not None:
         in_lines.write(pool)
     else:
@@ -207,7 +207,7 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         form = f"({form} if {is_done} else None)"
 
     def read_arrays() -> None:
-        if _are_lines(draft, contexts):
+        if contexts.starts and not draft.calls_infer:
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
     parts, unsafe = [request, wait or ""], _FUTURES if draft.beside.linked else ""

@@ -46,7 +46,7 @@ class Request:
     def options(self) -> list[str]:
         """Return the version of the model and the sequence as arguments of ``infer``."""
         draft, contexts = self.draft, self.contexts
-        if contexts.is_object:
+        if contexts.form is Form.OBJECT:
             return []
         options = contexts.options() if contexts.form is Form.CLIENT else {}
         corr_id, flags = self.arguments.get("corr_id"), self.arguments.get("flags")

@@ -37,6 +37,7 @@ _ASKING = frozenset(
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _SENDING = frozenset({"run", *_STARTING})
 _FETCHING = "get_async_run_results"
+_CLIENT = "_client"  # the end of the name of a variable for a client
 _WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING, *_ASKING))
 
 
@@ -57,15 +58,10 @@ class Contexts:
     form: Form = Form.CLIENT
     escapes: bool = False  # code that is not seen gets the objects, or makes some
 
-    @property
-    def is_object(self) -> bool:
-        """True if the contexts become objects with their methods."""
-        return self.form is Form.OBJECT
-
-    @property
-    def has_client(self) -> bool:
-        """True if each context becomes a ``partial`` and a variable with its client."""
-        return self.form is Form.PARTIAL and _is_watched(self.group, self.draft)
+    def client(self, variable: ast.expr) -> str:
+        """Return the variable for the client of a ``partial`` in a variable; '' if it has none."""
+        is_apart = self.form is Form.PARTIAL and _is_watched(self.group, self.draft)
+        return self.draft.text(variable) + _CLIENT if is_apart else ""
 
     def name(self) -> str:
         """Return the expression for the model's name."""
@@ -148,11 +144,11 @@ def _is_kept(group: Group, draft: Draft) -> bool:
             return False
         kept += targets
     for node in kept:
-        name, bindings = f"{last_name(node)}_client", scopes.bindings(node)
+        name, bindings = last_name(node) + _CLIENT, scopes.bindings(node)
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
         values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}
-        is_free = name not in draft.attributes and draft.called(name) == name
+        is_free = name not in draft.flows.attributes and draft.called(name) == name
         is_here = scopes.owner(node) in (None, scopes.places[node].scope)
         if not is_free or not is_here or values != set(group.creations):
             return False

@@ -15,7 +15,7 @@ from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.models import Contexts, Rule, same_at
+from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
@@ -52,7 +52,7 @@ def asked(unsafe: str = "") -> Rule:
 
 def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``correlation_id()`` → the argument of the context; an object has the method."""
-    if contexts.is_object:
+    if contexts.form is Form.OBJECT:
         return Plan(what="the same")
     return Plan("{0}", [contexts.sequence() or "0"], "the sequence's id")
 
@@ -71,7 +71,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if reads:
         change = partial(_change_reads, reads, draft)
         return Plan(what="get_model_config(model_name)", also=change)
-    lacks = draft.attributes & _LACKS
+    lacks = draft.flows.attributes & _LACKS
     lacks |= {"HasField"} if draft.asks_for("config", "ready_state_reason") else set()
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
@@ -116,7 +116,7 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
 def _change_reads(reads: list[_Read], draft: Draft) -> None:
     """Put the client in the place of the status, and ask it for each configuration."""
     # over gRPC, the platform of models with a backend is ''
-    has_all = draft.modules == {"grpc"} and "platform" not in draft.attributes
+    has_all = draft.modules == {"grpc"} and "platform" not in draft.flows.attributes
     for read, form, parts in reads:
         config = "{0}.get_model_config({1}).config" if has_all else form
         draft.write(read, config if form == _CONFIG else form, *parts)

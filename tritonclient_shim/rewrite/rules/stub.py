@@ -48,7 +48,7 @@ def rewrite(draft: Draft) -> None:
     if not draft.options.selects(*(site.id for site in sites if site.id in CALLS)):
         refusal = NOT_SELECTED
     asks = draft.asks_for("server_status", "request_status", "meta_data", "cls", "raw", "config")
-    if asks or _LACKS & draft.attributes or not all(names.values()):
+    if asks or _LACKS & draft.flows.attributes or not all(names.values()):
         refusal = BY_HAND
     if refusal:
         draft.kept.add(CONFIGS)
