@@ -462,7 +462,7 @@ _USES = {
     "a context that another file asks reports on its requests": (
         "print(made.ctx.get_last_request_model_name())",
         'ctx = InferContext("u", 1, "m")\n',
-        'ctx = AskedModel(grpcclient.InferenceServerClient("u"), "m")',
+        'ctx = InferModel(AskedClient(grpcclient.InferenceServerClient("u")), "m")',
     ),
     "an asked context of *args stays": ("made.c.get_stat()", "c = InferContext(*a)\n", "= InferC"),
     "a context that another file reads becomes an object": (

@@ -277,6 +277,40 @@ for n, request_id in sorted(finished):
 """
 
 
+BATCHES = """import sys
+from tensorrtserver.api import *
+
+
+class Model:
+    def __init__(self, url, protocol, name):
+        self.ctx = InferContext(url, protocol, name)
+
+    def add(self, left, right):
+        result = self.ctx.run({"INPUT0": left, "INPUT1": right}, {
+            "OUTPUT0": InferContext.ResultFormat.RAW, "OUTPUT1": InferContext.ResultFormat.RAW
+        }, batch_size=len(left))
+        return np.array(result["OUTPUT0"]), result["OUTPUT1"][0]
+
+
+class Labels:
+    def __init__(self, url, protocol, name):
+        self.ctx, self.output = InferContext(url, protocol, name), "OUTPUT"
+
+    def best(self, batch):
+        size = len(batch)
+        return self.ctx.run({"INPUT": batch}, {
+            self.output: (InferContext.ResultFormat.CLASS, 2)
+        }, size)[self.output]
+
+
+protocol = ProtocolType.from_str(sys.argv[2])
+rows = [np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)]
+print(Model(sys.argv[1], protocol, "simple").add(rows, rows[::-1]))
+labels = Labels(sys.argv[1], protocol, "classify")
+print(labels.best([np.arange(10, dtype=np.float32)] * 2))
+"""
+
+
 @pytest.mark.parametrize("to", ["grpc", "http", ""])
 @pytest.mark.parametrize(
     "program",
@@ -344,6 +378,28 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     other = f"{code.replace('OSError: 0', 'OSError:')}\n    InferContext('u', 1, name).run(i, o)\n"
     called = migrate("script.py", other.encode(), options)
     assert called.helpers == {"infer"} and "InferInput" not in called.after.decode()
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_batches_of_an_unknown_model(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A request with a batch of any length becomes tritonclient's lines, for all models."""
+    script = tmp_path / "script.py"
+    script.write_text(BATCHES)
+    before = run(script, triton.url(to), to)
+    migration = migrated(BATCHES, to)
+    assert migration.helpers == {"class_of"} and todo(migration) == []
+    write(migration, script)
+    assert run(script, triton.url(to), to) == before
+    assert before.status == 0, before.output
+    text = migration.after.decode()
+    client = f"{to}client.InferenceServerClient(url)"
+    assert f"self.ctx = partial({client}.infer, name)\n" in text
+    assert "inputs[0].set_data_from_numpy(array)\n        array = np.stack(right)\n" in text
+    assert migrated(BATCHES.replace("len(left)", "2"), to).helpers == {"class_of"}
+    # models without batches take one entry, and text has a helper
+    one = BATCHES.replace("len(left)", "left")
+    for other in (one, BATCHES.replace("np.float32", "np.bytes_")):
+        assert "infer" in migrated(other, to).helpers
 
 
 @pytest.mark.parametrize("to", ["grpc", "http"])

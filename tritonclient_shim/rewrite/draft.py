@@ -52,8 +52,8 @@ class Draft:
         # facts
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
-        asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
-        self.model_class = "AskedModel" if asks else "InferModel"  # of objects with their model
+        #: contexts are asked for their last request, or how long requests took
+        self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         self._names = _bound(source.tree, self.evaluator.scopes)
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site

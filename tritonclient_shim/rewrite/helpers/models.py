@@ -33,6 +33,9 @@ class InferModel:
             self.client.close()
         self.client = None
 
+    def __getattr__(self, name):  # what an AskedClient reports
+        return getattr(vars(self)["client"], name)
+
     def __enter__(self):
         return self
 
@@ -40,8 +43,8 @@ class InferModel:
         self.close()
 
 
-class RememberingClient:
-    """A client that remembers the last reply and its number, and how long its requests took."""
+class AskedClient:
+    """A client that reports on its requests."""
 
     def __init__(self, client):
         self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
@@ -60,30 +63,23 @@ class RememberingClient:
         self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
         return result
 
-
-class AskedModel(InferModel):
-    """An InferModel that reports on its requests."""
-
-    def __init__(self, client, name, function=infer, **options):
-        super().__init__(RememberingClient(client), name, function, **options)
-
     def get_last_request_model_name(self):
         """Return the name of the model that answered last, None for none."""
-        return getattr(self.client.last, "model_name", None)
+        return getattr(self.last, "model_name", None)
 
     def get_last_request_model_version(self):
         """Return the version of the model that answered last, None for none."""
-        return self.client.last and int(self.client.last.model_version)
+        return self.last and int(self.last.model_version)
 
     def get_last_request_id(self):
         """Return the number of the last request, 0 before it, None if it failed."""
-        return self.client.last_id
+        return self.last_id
 
     def get_stat(self):
         """Return the number of requests that were answered, and the time that they took."""
         return {
-            "completed_request_count": self.client.count,
-            "cumulative_total_request_time_ns": self.client.duration,
+            "completed_request_count": self.count,
+            "cumulative_total_request_time_ns": self.duration,
             "cumulative_send_time_ns": 0,  # no client measures sending and receiving
             "cumulative_receive_time_ns": 0,
         }

@@ -64,7 +64,7 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
     sends_headers = draft.constant(headers) not in _NO_HEADERS
     connects = contexts.shared and protocol != "grpc"
     function = ("ThreadClient" if connects else "") if protocol else "connect"
-    draft.helpers.add(function or "with_headers")  # the file imports what it reads
+    draft.helpers.update((function or "with_headers", "AskedClient"))  # it imports what it reads
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""
@@ -72,7 +72,8 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
         before = [] if protocol else [draft.new(arguments["protocol"])]
         more = [*after, f"headers={sent}"] if sent and function else after
         new = call_text(draft.edits, call, called, names, before, kept, more)
-        return f"{draft.called('with_headers')}({new}, {sent})" if sent and not function else new
+        new = f"{draft.called('with_headers')}({new}, {sent})" if sent and not function else new
+        return f"{draft.called('AskedClient')}({new})" if contexts.asks else new
 
     return text
 
@@ -94,9 +95,11 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
     def text(old: str) -> str:
         own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
-        called, parts = draft.called(function), [variable or client(old), own_model.name()]
+        called, own_client = draft.called(function), variable or client(old)
+        parts = [own_client, own_model.name()]
         if contexts.form is not Form.OBJECT:
-            return f"partial({', '.join([called, *parts, *options])})"
+            first = [called, *parts] if draft.calls_infer else [f"{own_client}.infer", parts[1]]
+            return f"partial({', '.join([*first, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
         parts += [] if function == "infer" else [called]
         return f"{draft.new(call.func)}({', '.join([*own, *parts, *options])})"
@@ -109,7 +112,7 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
         node = node.value
     if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
-        draft.write(node, f"{{{draft.model_class}}}")
+        draft.write(node, "{InferModel}")
 
 
 def class_itself(node: ast.AST, draft: Draft) -> Plan:

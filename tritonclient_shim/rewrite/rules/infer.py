@@ -45,7 +45,7 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         else:
             in_lines.write()
 
-    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
+    return Plan(what=what, unsafe=in_lines.unsafe if in_lines else "", also=carry_out)
 
 
 def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:

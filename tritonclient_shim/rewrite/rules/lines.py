@@ -1,4 +1,7 @@
-"""Requests (TS051 to TS055), and their lines of tritonclient where ``--server`` knows the model."""
+"""Requests (TS051 to TS055), and their lines of tritonclient.
+
+``--server`` knows the model of a request, or the request shows that the model takes batches.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tritonclient_shim.rewrite.rules.models import REQUESTS, Contexts, Form, con
 from tritonclient_shim.rewrite.rules.names import protocol_of
 
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
+_BATCHES = "; so is a model that takes no batches"
 #: A file with more requests calls a function for each.
 _MOST = 6
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -66,15 +70,25 @@ class Request:
 class Lines(Request):
     """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
 
-    model: ModelProfile
+    model: ModelProfile | None  # None for an unknown one that takes batches
     module: str  # of the client
     inputs: list[_Item]
     outputs: list[_Item]
 
     @property
+    def batches(self) -> bool:
+        """True if arrays have a row for each entry of the batch."""
+        return self.model is None or self.model.batching
+
+    @property
     def has_rows(self) -> bool:
         """True if each output is an array with a row for each entry of the batch."""
-        return self.model.batching and not any(_classes(value) for _, value in self.outputs)
+        return self.batches and not any(_classes(value) for _, value in self.outputs)
+
+    @property
+    def unsafe(self) -> str:
+        """Return when the program behaves differently."""
+        return UNSAFE if self.model else UNSAFE + _BATCHES
 
     def write(self, pool: str = "") -> None:
         """Write lines above the statement of a request, and the request or its results into it.
@@ -98,7 +112,14 @@ class Lines(Request):
         """Return the lines that make the inputs, and the outputs if there are several."""
         name, lines = self.draft.called("inputs"), []
         for number, (key, value) in enumerate(self.inputs):
-            kind, array = self._tensor(key, value)
+            if self.model is None:
+                imports = "import numpy as np", "from tritonclient.utils import np_to_triton_dtype"
+                self.draft.imports.update(imports)
+                array = self.draft.called("array")
+                kind = f"{array}.shape, np_to_triton_dtype({array}.dtype)"
+                lines.append(f"{array} = np.stack({self.draft.new(value)})")
+            else:
+                kind, array = self._tensor(key, value, self.model)
             tensor = f"{self.module}.InferInput({self.draft.new(key)}, {kind})"
             lines.append(f"{name}.append({tensor})" if number else f"{name} = [{tensor}]")
             lines.append(f"{name}[{number}].set_data_from_numpy({array})")
@@ -106,9 +127,9 @@ class Lines(Request):
             lines.append(f"{self.draft.called('outputs')} = {self._requested()}")
         return lines
 
-    def _tensor(self, key: ast.expr, value: ast.expr) -> tuple[str, str]:
+    def _tensor(self, key: ast.expr, value: ast.expr, model: ModelProfile) -> tuple[str, str]:
         """Return an input's shape and datatype, and its array."""
-        draft, known = self.draft, self.model.inputs[str(self.draft.constant(key))]
+        draft, known = self.draft, model.inputs[str(self.draft.constant(key))]
         first, rows = _batch(value)
         row, count = draft.primary(first), str(rows)
         if rows is None:
@@ -118,10 +139,10 @@ class Lines(Request):
         is_tried = draft.is_tried(self.call)  # errors of the server are caught then, NumPy's not
         is_open = min(known.dims, default=1) < 0 or is_tried and isinstance(first, _VARIABLE)
         dims = [f"*{row}.shape"] if is_open else list(map(str, known.dims))
-        shape = ", ".join([count, *dims] if self.model.batching else dims)
+        shape = ", ".join([count, *dims] if model.batching else dims)
         text = ".astype(object)" if known.datatype == "BYTES" else ""
         array = f"{row}{text}" if is_tried else f"{row}{text}.reshape({shape})"
-        if self.model.batching and (count != "1" or is_tried):
+        if model.batching and (count != "1" or is_tried):
             draft.imports.add("import numpy as np")
             array = f"np.stack({draft.new(value)}){text}"
         return f'[{shape}], "{known.datatype}"', array
@@ -139,21 +160,23 @@ class Lines(Request):
 
     def _infer(self, pool: str = "") -> str:
         """Return the call that sends the request, or has a pool send it."""
-        client, called = self.draft.new(owner(self.call)), self.draft.called
+        function, called = self.draft.new(owner(self.call)), self.draft.called
         outputs = self._requested() if len(self.outputs) == 1 else called("outputs")
-        parts = [self.contexts.name(), called("inputs"), f"outputs={outputs}", *self.options()]
-        start = f"{pool}.submit({client}.infer, " if pool else f"{client}.infer("
+        parts = [called("inputs"), f"outputs={outputs}", *self.options()]
+        if self.contexts.form is Form.CLIENT:
+            function, parts = f"{function}.infer", [self.contexts.name(), *parts]
+        start = f"{pool}.submit({function}, " if pool else f"{function}("
         return f"{start}{', '.join(parts)})"
 
     def _results(self, answer: str) -> str:
         """Return the results as v1 had them: a list of rows for each name."""
         name, loop = self._output()
         array = f"{answer}.as_numpy({name})"
-        rows = array if self.model.batching else f"[{array}]"
+        rows = array if self.batches else f"[{array}]"
         if _classes(self.outputs[0][1]):
             class_of = self.draft.called("class_of")
             rows = f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
-        elif self.model.batching:
+        elif self.batches:
             rows = f"list({rows})"
         return f"{{{name}: {rows}{loop}}}"
 
@@ -161,16 +184,17 @@ class Lines(Request):
 def lines_of(request: Request) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
     draft, contexts, arguments = request.draft, request.contexts, request.arguments
-    if not draft.options.unsafe or contexts.form is not Form.CLIENT:
+    if not draft.options.unsafe or contexts.form is Form.OBJECT:
         return None
     creations = [context_arguments(item, "TS050", draft) for item in contexts.group.creations]
     protocols = {protocol_of(item["protocol"], draft) for item in creations}
     model = draft.options.models.get(str(draft.constant(creations[0]["model_name"])))
     inputs, outputs = _items(arguments["inputs"]), _items(arguments["outputs"])
-    if model is None or len(protocols) > 1 or "" in protocols or not inputs or not outputs:
+    if len(protocols) > 1 or "" in protocols or not inputs or not outputs:
         return None
     is_known = (
         all(_is_input(*item, model, draft) for item in inputs)
+        and (model is not None or _is_batch(arguments.get("batch_size"), draft))
         and all(_is_output(*item, len(outputs), draft) for item in outputs)
         and not arguments.keys() & {"priority", "timeout_us"}
     )
@@ -228,8 +252,22 @@ def _items(node: ast.expr) -> list[_Item]:
     return list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
 
 
-def _is_input(name: ast.expr | None, value: ast.expr, model: ModelProfile, draft: Draft) -> bool:
-    """True if shape and datatype of an input are known."""
+def _is_batch(size: ast.expr | None, draft: Draft) -> bool:
+    """True if a request has a batch of many entries, which no model without batches takes."""
+    if size is None:
+        return False
+    known = draft.constant(size)
+    nodes: list[Any] = [x.node for x in draft.evaluator.scopes.bindings(size)] or [size]
+    lengths = (last_name(getattr(node, "func", node)) == "len" for node in nodes)
+    return all(lengths) or isinstance(known, int) and known > 1
+
+
+def _is_input(
+    name: ast.expr | None, value: ast.expr, model: ModelProfile | None, draft: Draft
+) -> bool:
+    """True if shape and datatype of an input are known, or are those of its array."""
+    if model is None:  # tritonclient takes np.bytes_ in arrays of objects for text
+        return name is not None and "bytes_" not in draft.flows.attributes
     known, (first, rows) = model.inputs.get(str(draft.constant(name))), _batch(value)
     if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
         return False
@@ -241,7 +279,7 @@ def _is_output(name: ast.expr | None, value: ast.expr, count: int, draft: Draft)
     """True if an output may be repeated, and its format is known."""
     is_array = not draft.has_classes or getattr(value, "attr", "") == "RAW"
     is_known = is_array or (count == 1 and _classes(value) is not None)
-    return is_known and isinstance(name, (ast.Constant, ast.Name))
+    return is_known and isinstance(name, (ast.Constant, *_VARIABLE))
 
 
 def _classes(value: ast.expr) -> ast.expr | None:

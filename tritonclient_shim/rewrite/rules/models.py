@@ -39,6 +39,7 @@ _SENDING = frozenset({"run", *_STARTING})
 _FETCHING = "get_async_run_results"
 _CLIENT = "_client"  # the end of the name of a variable for a client
 _WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING, *_ASKING))
+_OF_CLIENT = frozenset(("close", *_ASKING))
 
 
 class Form(Enum):
@@ -94,6 +95,12 @@ class Contexts:
         return any(last_name(call.func) in _STARTING for call in self.group.calls)
 
     @property
+    def asks(self) -> bool:
+        """True if the program asks for the last request, or how long requests took."""
+        is_asked = any(last_name(call.func) in _ASKING for call in self.group.calls)
+        return is_asked or self.escapes and self.draft.asks
+
+    @property
     def shared(self) -> bool:
         """True if several threads may send requests. HTTP clients are not thread-safe."""
         return self.starts or self.draft.has_threads and self.group.kind == CLASS.name
@@ -114,30 +121,35 @@ def form_of(group: Group, draft: Draft) -> Form:
     with_id = {site.call for site in draft.sites if site.id == "TS111"}
     # the later requests belong to the sequence, too
     is_sequence = with_id.intersection(requests) and not with_id.issuperset(requests)
-    if is_sequence or used & _ASKING or any(node.attr not in CLOSING for node in group.taken):
+    is_entered = used & _ASKING and _is_entered(group, draft)  # the client has no reports then
+    if is_sequence or is_entered or any(node.attr not in CLOSING for node in group.taken):
         return Form.OBJECT
     parameters = ("model_name", "model_version", "correlation_id")
     if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
         return Form.CLIENT
-    if group.taken or not used <= {*_SENDING, _FETCHING, "close"}:
+    if group.taken or not used <= {*_SENDING, *_ASKING, _FETCHING, "close"}:
         return Form.OBJECT
     return Form.OBJECT if _is_watched(group, draft) and not _is_kept(group, draft) else Form.PARTIAL
 
 
 def _is_watched(group: Group, draft: Draft) -> bool:
-    """True if contexts are closed, or the program may catch an error of a constructor.
+    """True if contexts are closed or asked, or the program may catch an error of a constructor.
 
-    A ``partial`` closes nothing, and its client does not ask for the model at once.
+    A ``partial`` has one function, and its client does not ask for the model at once.
     """
-    closes = any(last_name(call.func) == "close" for call in group.calls)
-    withs = (isinstance(draft.flows.parents[call], ast.withitem) for call in group.creations)
-    return closes or any(withs) or any(map(draft.is_tried, group.creations))
+    has_more = any(last_name(call.func) in _OF_CLIENT for call in group.calls)
+    return has_more or _is_entered(group, draft) or any(map(draft.is_tried, group.creations))
+
+
+def _is_entered(group: Group, draft: Draft) -> bool:
+    """True if a ``with`` statement has one of the contexts."""
+    return any(isinstance(draft.flows.parents[x], ast.withitem) for x in group.creations)
 
 
 def _is_kept(group: Group, draft: Draft) -> bool:
-    """True if one variable has the contexts where they are made and closed."""
+    """True if one variable has the contexts where they are made, closed and asked."""
     scopes, parents = draft.evaluator.scopes, draft.flows.parents
-    kept = [owner(call) for call in group.calls if last_name(call.func) == "close"]
+    kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
     for call in group.creations:
         statement, targets = draft.edits.statement(call), getattr(parents[call], "targets", [])
         if len(targets) != 1 or not draft.edits.has_lines(statement):
