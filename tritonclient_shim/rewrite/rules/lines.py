@@ -110,42 +110,36 @@ class Lines(Request):
 
     def _tensors(self) -> list[str]:
         """Return the lines that make the inputs, and the outputs if there are several."""
-        name, lines = self.draft.called("inputs"), []
+        draft, lines = self.draft, []
+        name, array = draft.called("inputs"), draft.called("array")
+        draft.imports.add("import numpy as np")
         for number, (key, value) in enumerate(self.inputs):
-            if self.model is None:
-                imports = "import numpy as np", "from tritonclient.utils import np_to_triton_dtype"
-                self.draft.imports.update(imports)
-                array = self.draft.called("array")
-                kind = f"{array}.shape, np_to_triton_dtype({array}.dtype)"
-                lines.append(f"{array} = np.stack({self.draft.new(value)})")
-            else:
-                kind, array = self._tensor(key, value, self.model)
-            tensor = f"{self.module}.InferInput({self.draft.new(key)}, {kind})"
+            text, datatype = self._array(key, value)
+            tensor = f"{self.module}.InferInput({draft.new(key)}, {array}.shape, {datatype})"
+            lines.append(f"{array} = {text}")
             lines.append(f"{name}.append({tensor})" if number else f"{name} = [{tensor}]")
             lines.append(f"{name}[{number}].set_data_from_numpy({array})")
         if len(self.outputs) > 1:
-            lines.append(f"{self.draft.called('outputs')} = {self._requested()}")
+            lines.append(f"{draft.called('outputs')} = {self._requested()}")
         return lines
 
-    def _tensor(self, key: ast.expr, value: ast.expr, model: ModelProfile) -> tuple[str, str]:
-        """Return an input's shape and datatype, and its array."""
-        draft, known = self.draft, model.inputs[str(self.draft.constant(key))]
-        first, rows = _batch(value)
-        row, count = draft.primary(first), str(rows)
-        if rows is None:
-            row, count = f"{row}[0]", f"len({row})"
-        elif isinstance(rows, ast.expr):
-            count = draft.new(rows)
-        is_tried = draft.is_tried(self.call)  # errors of the server are caught then, NumPy's not
-        is_open = min(known.dims, default=1) < 0 or is_tried and isinstance(first, _VARIABLE)
-        dims = [f"*{row}.shape"] if is_open else list(map(str, known.dims))
-        shape = ", ".join([count, *dims] if model.batching else dims)
+    def _array(self, key: ast.expr, value: ast.expr) -> tuple[str, str]:
+        """Return the array of an input, and its datatype."""
+        draft, rows, batch = self.draft, _rows(value), self.draft.new(value)
+        if self.model is None:
+            draft.imports.add("from tritonclient.utils import np_to_triton_dtype")
+            return f"np.stack({batch})", f"np_to_triton_dtype({draft.called('array')}.dtype)"
+        known = self.model.inputs[str(draft.constant(key))]
+        first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
+        # errors of the server are caught in a try, NumPy's not
+        if min(known.dims, default=1) < 0 or draft.is_tried(self.call):
+            array = f"np.stack({batch})" if self.batches else f"np.asarray({first})"
+        else:
+            shape = [len(rows) or -1, *known.dims] if self.batches else list(known.dims)
+            all_rows = batch if self.batches and len(rows) != 1 else first
+            array = f"np.reshape({all_rows}, {shape})"
         text = ".astype(object)" if known.datatype == "BYTES" else ""
-        array = f"{row}{text}" if is_tried else f"{row}{text}.reshape({shape})"
-        if model.batching and (count != "1" or is_tried):
-            draft.imports.add("import numpy as np")
-            array = f"np.stack({draft.new(value)}){text}"
-        return f'[{shape}], "{known.datatype}"', array
+        return f"{array}{text}", f'"{known.datatype}"'
 
     def _output(self) -> tuple[str, str]:
         """Return the name of an output, and the loop over the names if there are several."""
@@ -268,11 +262,10 @@ def _is_input(
     """True if shape and datatype of an input are known, or are those of its array."""
     if model is None:  # tritonclient takes np.bytes_ in arrays of objects for text
         return name is not None and "bytes_" not in draft.flows.attributes
-    known, (first, rows) = model.inputs.get(str(draft.constant(name))), _batch(value)
-    if known is None or first is None or known.scalar or known.datatype in ("", "BF16"):
+    known = model.inputs.get(str(draft.constant(name)))
+    if known is None or known.scalar or known.datatype in ("", "BF16"):
         return False
-    is_sent = model.batching or rows in (None, 1)  # all rows, not just the first
-    return is_sent and (min(known.dims, default=1) >= 0 or isinstance(first, _VARIABLE))
+    return model.batching or isinstance(value, _VARIABLE) or len(_rows(value)) == 1
 
 
 def _is_output(name: ast.expr | None, value: ast.expr, count: int, draft: Draft) -> bool:
@@ -287,17 +280,7 @@ def _classes(value: ast.expr) -> ast.expr | None:
     return value.elts[1] if isinstance(value, ast.Tuple) and len(value.elts) == 2 else None
 
 
-def _batch(value: ast.expr) -> tuple[Any, int | ast.expr | None]:
-    """Return the first row of a batch, None if it is not known, and the number of rows.
-
-    For a variable, these are the variable itself, and None.
-    """
-    if isinstance(value, _VARIABLE):
-        return value, None
-    repeats = None
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
-        repeats, value = value.right, value.left
+def _rows(value: ast.expr) -> list[ast.expr]:
+    """Return the rows of a batch; [] if they are not in a list or tuple here."""
     rows = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
-    if not rows or any(isinstance(row, ast.Starred) for row in rows) or repeats and len(rows) > 1:
-        return None, None
-    return rows[0], repeats or len(rows)
+    return [] if any(isinstance(row, ast.Starred) for row in rows) else rows
