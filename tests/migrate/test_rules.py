@@ -360,6 +360,14 @@ def test_sorted_requests() -> None:
     assert "pool = ThreadPoolExecutor(8)\n" in migrated(STAR + source).after.decode()
     text = migrated(f"{STAR}{source}sorted(s)\n").after.decode()
     assert "pool = RequestPool(8)\n" in text
+    queued = (
+        "import queue\ndef done(data, c, number):\n    data.put(number)\n"
+        "data, numbers = queue.Queue(), []\nctx.async_run(partial(done, data), i, o)\n"
+        "numbers.append(data.get())\nsorted(numbers)\n"
+    )
+    assert "pool = RequestPool(8)\n" in migrated(STAR + CONTEXT + queued).after.decode()
+    zipped = "n = [ctx.async_run(i, o)]\nfor k, v in zip(n, s):\n    ctx.get_async_run_results(k)\n"
+    assert todo(migrated(STAR + CONTEXT + zipped)) == []
 
 
 def test_number_of_no_request() -> None:

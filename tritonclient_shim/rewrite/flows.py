@@ -30,7 +30,7 @@ _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 _HARMLESS = frozenset(
     ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted", "deque")
     + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
-    + ("setattr", "id", "print")
+    + ("zip", "setattr", "id", "print")
 )
 #: Expressions that make something new of an object, or bind it to a name unseen.
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)

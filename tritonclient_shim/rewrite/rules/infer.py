@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import Mapping
+from typing import Any, Mapping
 
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
@@ -173,19 +173,32 @@ def _submit(request: lines.Request) -> None:
 
 
 def _sorts_requests(draft: Draft) -> bool:
-    """True if the program sorts, and has requests in lists, as keys, or as starts of tuples."""
-    parents, calls = draft.flows.parents, draft.evaluator.scopes.calls
-    if not any(last_name(call.func) in ("sorted", "sort") for call in calls):
-        return False
-    kept = [index(node) for node in parents if isinstance(node, ast.Subscript)]
-    kept += [part for call in calls if last_name(call.func) == "append" for part in call.args]
+    """True if the program sorts, and has requests in lists, as keys, or as starts of tuples.
+
+    What a sorted list has from a queue may be a request, too.
+    """
+    parents, scopes = draft.flows.parents, draft.evaluator.scopes
+    sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
+    kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
     for node, outer in parents.items():
-        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Subscript):
+            kept.append((node.value, index(node)))
+        elif isinstance(node, ast.Call) and last_name(node.func) == "append":
+            kept += [(owner(node), part) for part in node.args]
+        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
             is_put = last_name(getattr(outer, "func", outer)) == "put"
-            kept += [] if is_put else node.elts[:1]
-    names = {last_name(node) for node in kept}
-    requests = (node for node in parents if isinstance(node, ast.Name) and node.id in names)
-    return any(group.kind == REQUEST for node in requests for group in draft.flows.of(node))
+            kept += [] if is_put else [(node, part) for part in node.elts[:1]]
+    names = {last_name(node) for call in sorts for node in ast.walk(call)}
+    found = [part for _, part in kept]
+    queued = [part for container, part in kept if last_name(container) in names]
+    bindings = [item for part in queued for item in scopes.bindings(part)]
+    queued += [item.node for item in bindings if not item.steps]
+    known = {last_name(part) for part in found}
+    found += [node for node in parents if isinstance(node, ast.Name) and node.id in known]
+    return bool(sorts) and (
+        any(isinstance(part, ast.Call) and last_name(part.func) == "get" for part in queued)
+        or any(group.kind == REQUEST for part in found for group in draft.flows.of(part))
+    )
 
 
 def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
