@@ -403,6 +403,35 @@ def test_batches_of_an_unknown_model(to: str, triton: TritonServer, tmp_path: Pa
         assert "infer" in migrated(other, to).helpers
 
 
+NAMED = f"""import argparse
+import sys
+{STAR}
+parser = argparse.ArgumentParser()
+parser.add_argument("url")
+parser.add_argument("protocol")
+parser.add_argument("-m", "--model", default="simple")
+options = parser.parse_args()
+ctx = InferContext(options.url, ProtocolType.from_str(options.protocol), options.model)
+row = np.arange(16, dtype=np.int32)
+sums = ctx.run({{"INPUT0": [row], "INPUT1": (row,)}}, {{
+    "OUTPUT0": InferContext.ResultFormat.RAW}}, 1)
+print(sums["OUTPUT0"][0])
+"""
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_models_that_a_file_names(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A request becomes tritonclient's lines if all models that its file names take batches."""
+    migration = same_with_server(NAMED, to, triton, tmp_path)
+    assert not migration.helpers
+    assert "sums = ctx.infer(options.model, inputs, outputs=[" in migration.after.decode()
+    models = models_of(triton.url(to))
+    other = f"{NAMED}OTHER = 'simple_nobatch'\n".encode()
+    options = MigrateOptions(to, unsafe=True, models=models)
+    assert migrate("script.py", other, options).helpers == {"infer"}
+    assert migrated(NAMED, to).helpers == {"infer"}
+
+
 @pytest.mark.parametrize("to", ["grpc", "http"])
 def test_futures_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) -> None:
     """With the models of a server, asynchronous requests become futures of tritonclient."""

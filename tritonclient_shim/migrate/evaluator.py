@@ -27,6 +27,7 @@ from tritonclient_shim.migrate.values import (
     LITERAL,
     REQUEST,
     STATUS,
+    STATUSES,
     UNKNOWN,
     BoundMethod,
     Instance,
@@ -178,11 +179,16 @@ class Evaluator:
 
     def _attribute(self, node: ast.Attribute) -> Values:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
-        owners = self.of(node.value)
+        owners = self._owner(node)
         if owners:
             return union(self.member(item, node.attr) for item in owners)
         assigned = self.scopes.attributes.get(node.attr, ())
         return union(self._value(binding) for _, binding in assigned)
+
+    def _owner(self, node: ast.Attribute | ast.Subscript) -> Values:
+        """Return what an attribute or element is taken from: of a status, a container of more."""
+        is_status = last_name(node.value) in STATUSES
+        return items([frozenset({Instance(STATUS)})]) if is_status else self.of(node.value)
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""
@@ -197,7 +203,7 @@ class Evaluator:
         return UNKNOWN
 
     def _subscript(self, node: ast.Subscript) -> Values:
-        key, values = index(node), self.of(node.value)
+        key, values = index(node), self._owner(node)
         if isinstance(key, ast.Slice):
             return items([element(values)])
         return element(values, key.value if isinstance(key, ast.Constant) else None)

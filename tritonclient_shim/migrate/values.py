@@ -10,6 +10,8 @@ from typing import FrozenSet, Hashable, Iterable, Union
 HANDLE = "shared-memory handle"
 REQUEST = "asynchronous request"
 STATUS = "status of a server"
+#: Fields of a status with the statuses of models and of their versions.
+STATUSES = ("model_status", "version_status")
 _DEPTH = 4  # of nested containers; deeper elements are ignored
 
 

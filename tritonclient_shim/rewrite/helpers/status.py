@@ -6,6 +6,7 @@ import json
 import textwrap
 import time
 import types
+from functools import partial
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -56,16 +57,21 @@ def as_dict(answer):
     return json_format.MessageToDict(answer, preserving_proto_field_name=True)
 
 
-def server_status(client, model_name=""):
-    """Return the status of a server and of its models, or of one. It has no infer_stats."""
+def server_status(client, model_name="", part=types.SimpleNamespace):
+    """Return the status of a server and of its models, or of one. It has no infer_stats.
+
+    ``part``: the class of its parts. Only a Status prints as the message did.
+    """
     server, index = as_dict(client.get_server_metadata()), client.get_model_repository_index()
-    index, models = as_dict(index), collections.defaultdict(new_model)
+    index, version = as_dict(index), partial(part, ready_state=ModelReadyState.MODEL_UNKNOWN)
+    config, versions = model_config_pb2.ModelConfig(), partial(collections.defaultdict, version)
+    models = collections.defaultdict(lambda: part(config=config, version_status=versions()))
     for row in index if isinstance(index, list) else index["models"]:
         if row.get("version") and model_name in (None, "", row["name"]):
-            add_version(client, models[row["name"]], row)
+            add_version(client, models[row["name"]], row, part)
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
-    return Status(
+    return part(
         id=server["name"],
         version=server["version"],
         uptime_ns=time.monotonic_ns(),  # of this machine: no server reports its own
@@ -74,23 +80,17 @@ def server_status(client, model_name=""):
     )
 
 
-def new_model():
-    """Return the status of a model without versions."""
-    versions = collections.defaultdict(lambda: Status(ready_state=ModelReadyState.MODEL_UNKNOWN))
-    return Status(config=model_config_pb2.ModelConfig(), version_status=versions)
-
-
-def add_version(client, model, row):
+def add_version(client, model, row, part):
     """Add the state of a version to a model, and its counts if it is ready."""
     state, counts = row.get("state") or "UNKNOWN", {}
     if state == "READY":
         model.config = model_config(client, row["name"])
         counts = as_dict(client.get_inference_statistics(row["name"], row["version"]))
         counts = counts["model_stats"][0]
-    model.version_status[int(row["version"])] = Status(
+    model.version_status[int(row["version"])] = part(
         ready_state=ModelReadyState[f"MODEL_{state}"],
         model_execution_count=int(counts.get("execution_count", 0)),
         model_inference_count=int(counts.get("inference_count", 0)),
-        ready_state_reason=Status(message=row.get("reason", "")),
+        ready_state_reason=part(message=row.get("reason", "")),
         last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
     )

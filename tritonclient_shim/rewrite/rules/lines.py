@@ -247,13 +247,17 @@ def _items(node: ast.expr) -> list[_Item]:
 
 
 def _is_batch(size: ast.expr | None, draft: Draft) -> bool:
-    """True if a request has a batch of many entries, which no model without batches takes."""
-    if size is None:
-        return False
+    """True if a request to an unknown model has a batch of any number of entries.
+
+    No model without batches takes that. Or all models that the file names take batches.
+    """
+    texts = {getattr(node, "value", None) for node in ast.walk(draft.source.tree)}
+    named = [model.batching for name, model in draft.options.models.items() if name in texts]
     known = draft.constant(size)
-    nodes: list[Any] = [x.node for x in draft.evaluator.scopes.bindings(size)] or [size]
-    lengths = (last_name(getattr(node, "func", node)) == "len" for node in nodes)
-    return all(lengths) or isinstance(known, int) and known > 1
+    nodes = [x.node for x in draft.evaluator.scopes.bindings(size)] or [size] if size else []
+    lengths = [last_name(getattr(node, "func", node)) == "len" for node in nodes]
+    is_length = bool(lengths) and all(lengths) or isinstance(known, int) and known > 1
+    return is_length or bool(named) and all(named)
 
 
 def _is_input(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Tuple
 
 from tritonclient_shim.migrate.scopes import index, last_name
+from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import call_arguments, owner
 from tritonclient_shim.rewrite.draft import Draft
@@ -83,8 +84,13 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     parts = (owner(call), model)
     if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
         return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
-    form = "{server_status}({0}, {1})" if model else "{server_status}({0})"
-    return Plan(form, parts, "server_status(client)", _PARTS)
+    more = (", {1}" if model else "") + (", part={Status}" if _is_shown(draft) else "")
+    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", _PARTS)
+
+
+def _is_shown(draft: Draft) -> bool:
+    """True if the program may make text of a status, or of a part of one."""
+    return draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
 
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
