@@ -179,6 +179,7 @@ def _sorts_requests(draft: Draft) -> bool:
     """
     parents, scopes = draft.flows.parents, draft.evaluator.scopes
     sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
+    names = {last_name(node) for call in sorts for node in ast.walk(call)}
     kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
     for node, outer in parents.items():
         if isinstance(node, ast.Subscript):
@@ -188,17 +189,14 @@ def _sorts_requests(draft: Draft) -> bool:
         elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
             is_put = last_name(getattr(outer, "func", outer)) == "put"
             kept += [] if is_put else [(node, part) for part in node.elts[:1]]
-    names = {last_name(node) for call in sorts for node in ast.walk(call)}
-    found = [part for _, part in kept]
-    queued = [part for container, part in kept if last_name(container) in names]
-    bindings = [item for part in queued for item in scopes.bindings(part)]
-    queued += [item.node for item in bindings if not item.steps]
-    known = {last_name(part) for part in found}
-    found += [node for node in parents if isinstance(node, ast.Name) and node.id in known]
-    return bool(sorts) and (
-        any(isinstance(part, ast.Call) and last_name(part.func) == "get" for part in queued)
-        or any(group.kind == REQUEST for part in found for group in draft.flows.of(part))
-    )
+    for container, part in kept if sorts else ():
+        nodes = [part, *(item.node for item in scopes.bindings(part) if not item.steps)]
+        is_queued = any(last_name(getattr(node, "func", node)) == "get" for node in nodes)
+        if is_queued and last_name(container) in names:
+            return True
+        if any(group.kind == REQUEST for group in draft.flows.of(part)):
+            return True
+    return False
 
 
 def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
