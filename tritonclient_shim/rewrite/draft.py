@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cached_property
 from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
@@ -54,6 +53,9 @@ class Draft:
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
+        called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
+        #: the program reads server or request ids of errors, which only v1 has
+        self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
         self._names = _bound(source.tree, self.evaluator.scopes)
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
@@ -63,12 +65,6 @@ class Draft:
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept: set[str] = set()  # modules of v1 that stay
-
-    @cached_property
-    def errors_stay(self) -> bool:
-        """True if the program reads server or request ids of errors. Only v1 has them."""
-        called = (last_name(x.func) for x in self.evaluator.scopes.calls if not x.args)
-        return self.beside.asks_errors or not {"server_id", "request_id"}.isdisjoint(called)
 
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""

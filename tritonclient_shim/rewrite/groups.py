@@ -69,6 +69,7 @@ def rewrite(draft: Draft) -> None:
         try:
             plans += _plans(unit, draft)
         except Refused as refused:
+            refused.node = refused.node or unit.groups[0].creations[0]
             unit.stays = refused
     stayed = [unit for unit in units if unit.stays]
     kinds = {unit.kind for unit in stayed if unit.sites}
@@ -193,12 +194,11 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
 
 def _keep_protocol(call: ast.Call, id: str, draft: Draft) -> None:
     """Give a context that stays v1's number of a protocol that another file may name now."""
-    protocol, helper = arguments(PARAMETERS[id], call).get("protocol"), "protocol_number"
-    if protocol is None or not (draft.options.unsafe and draft.beside.linked):
-        return
-    if draft.evaluator.of(protocol) or last_name(getattr(protocol, "func", protocol)) == helper:
-        return
-    draft.write(protocol, "{protocol_number}({old})")
+    protocol = arguments(PARAMETERS[id], call).get("protocol")
+    is_number = last_name(getattr(protocol, "func", call)) == "protocol_number"
+    is_known = is_number or draft.evaluator.of(protocol)
+    if protocol and draft.options.unsafe and draft.beside.linked and not is_known:
+        draft.write(protocol, "{protocol_number}({old})")
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
@@ -264,14 +264,11 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
 
 def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:
     """Return what contexts become: clients, or objects that know their model."""
-    if group.kind == INFER and (unit.kind or group.escapes):
+    if group.kind != INFER:
+        return Contexts(group, draft)
+    if unit.kind or group.escapes:
         return Contexts(group, draft, Form.OBJECT, escapes=True)
-    try:
-        form = form_of(group, draft) if group.kind == INFER else Form.CLIENT
-        return Contexts(group, draft, form)
-    except Refused as refused:
-        refused.node = group.creations[0]
-        raise
+    return Contexts(group, draft, form_of(group, draft))
 
 
 def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:

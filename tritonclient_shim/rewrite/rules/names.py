@@ -6,12 +6,10 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from functools import partial
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
-from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 
@@ -47,13 +45,13 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.from_str(text)`` → ``text.lower()``."""
-    call = node if isinstance(node, ast.Call) else None
-    if call and len(call.args) != 1:
+    what = "the protocol's name in lower case"
+    if not isinstance(node, ast.Call):
+        return Plan("str.lower", what=what)
+    if len(node.args) != 1:
         raise Refused("expected from_str(text)")
-    known, what = _literal(call) if call else "", "the protocol's name in lower case"
-    if call is None or known:
-        return Plan(f'"{known}"') if known else Plan("str.lower", what=what)
-    return Plan("{0}.lower()", call.args, what)
+    known = _literal(node)
+    return Plan(f'"{known}"') if known else Plan("{0}.lower()", node.args, what)
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -111,14 +109,13 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
         if is_class:
             raise Refused("write (ResultFormat.CLASS, k) where an output is")
         return Plan("0")
-    plan = Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     if is_class:
-        return plan
+        return Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     is_known = bool(draft.flows.of(pair.elts[1]))
     if not is_known and draft.beside.linked:
         raise Refused("create the region of the output in the file that uses it")
     unsafe = "" if is_known else "the handle may be another's"
-    return replace(plan, what="the region", unsafe=unsafe)
+    return Plan("{0}", pair.elts[1:], "the region", unsafe, at=pair)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
@@ -153,11 +150,10 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
-    if getattr(node, "attr", "") != "message":
+    if not isinstance(node, ast.Attribute) or node.attr != "message":
         raise Refused("errors do not tell it any more")
-    if call is None or "http" not in draft.modules:
-        return Plan(what="the same, or message_of(error)")
-    return Plan("{message_of}({0})", [owner(call)], "the same, or message_of(error)")
+    form = "{message_of}({0})" if call and "http" in draft.modules else ""
+    return Plan(form, [node.value], "the same, or message_of(error)")
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
