@@ -39,7 +39,6 @@ STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
-_SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _KEPT = "stays for the contexts that stay"
@@ -54,6 +53,11 @@ class _Unit:
     sites: list[Site] = field(default_factory=list)  # that belong to no group
     kind: str = ""  # all contexts of a class, whose objects come from elsewhere, too
     stays: Refused | None = None  # why they are not rewritten
+
+    @property
+    def kinds(self) -> set[str]:
+        """Return the classes of the contexts."""
+        return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
 
     @property
     def calls(self) -> set[ast.Call]:
@@ -71,28 +75,18 @@ def rewrite(draft: Draft) -> None:
         except Refused as refused:
             refused.node = refused.node or unit.groups[0].creations[0]
             unit.stays = refused
-    stayed = [unit for unit in units if unit.stays]
-    kinds = {unit.kind for unit in stayed if unit.sites}
-    draft.contexts_stay = INFER in kinds.union(x.kind for unit in stayed for x in unit.groups)
-    if draft.contexts_stay and draft.has("TS063", "TS081", "TS086"):
-        for unit in units:
-            unit.stays = unit.stays or _shared(unit, draft)
+    senders = [unit for unit in units if INFER in unit.kinds]
+    reasons = [unit.stays for unit in senders if unit.stays]
+    draft.contexts_stay = bool(reasons)
+    if reasons and draft.has("TS063", "TS081", "TS086"):  # outputs may be those of all contexts
+        for unit in senders:
+            unit.stays = unit.stays or reasons[0]
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
     plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
-    for node, plan in (*_constants(draft, plans, bool(stayed)), *plans):
+    for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
-
-
-def _shared(unit: _Unit, draft: Draft) -> Refused | None:
-    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
-    for site in draft.sites:
-        if site.id in REQUESTS and site.call in unit.calls:
-            outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
-            if not isinstance(outputs, ast.Dict):
-                return Refused(_SHARED, node=site.call)
-    return None
 
 
 def _units(draft: Draft) -> list[_Unit]:
@@ -163,8 +157,6 @@ def _is_held(site: Site) -> bool:
 def _unreadable_formats(draft: Draft) -> dict[str, Refused]:
     """Return why contexts for requests stay: the format of an output is not where it is used."""
     for site in draft.sites:
-        if getattr(site.node, "attr", "") == "ResultFormat":
-            return {INFER: Refused("write ResultFormat.RAW where an output is", node=site.node)}
         try:
             if site.id in _FORMS:
                 FORMATS[site.id](site.node, draft)
@@ -179,7 +171,7 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
-    if STATUS in (unit.kind, *(group.kind for group in unit.groups)):
+    if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
     for group in unit.groups:
         for call in group.creations:

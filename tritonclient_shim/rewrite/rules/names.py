@@ -103,13 +103,15 @@ def _literal(call: ast.Call) -> str:
 
 def output_format(node: ast.AST, draft: Draft) -> Plan:
     """``RAW`` → 0 classes, ``(CLASS, k)`` → k classes, ``(RAW, handle)`` → the region."""
-    is_class = getattr(node, "attr", "") == "CLASS"
+    name = getattr(node, "attr", "")
+    if name == "ResultFormat":
+        raise Refused("write ResultFormat.RAW where an output is")
     pair = draft.flows.parents[node]
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
-        if is_class:
+        if name == "CLASS":
             raise Refused("write (ResultFormat.CLASS, k) where an output is")
         return Plan("0")
-    if is_class:
+    if name == "CLASS":
         return Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     is_known = bool(draft.flows.of(pair.elts[1]))
     if not is_known and draft.beside.linked:
