@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Callable, List, Tuple
+from typing import Callable, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
@@ -37,6 +37,7 @@ from tritonclient_shim.rewrite.rules.names import is_protocol
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
+_CONSTANTS = {**FORMATS, **PROTOCOLS}
 _FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
 _APART = "use contexts with shared memory apart from classes that derive from them"
@@ -141,7 +142,9 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
     if draft.options.unsafe:
         lost.pop(INFER, None)
-    lost.update(_unreadable_formats(draft))
+    unreadable = _refusal(_FORMS, draft)
+    if unreadable and not unreadable.by_option:
+        lost[INFER] = unreadable
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
         node = [*asking, *(site.whole for site in draft.sites)][0]
@@ -154,15 +157,16 @@ def _is_held(site: Site) -> bool:
     return site.id in RENAMED and isinstance(site.node, ast.Name)
 
 
-def _unreadable_formats(draft: Draft) -> dict[str, Refused]:
-    """Return why contexts for requests stay: the format of an output is not where it is used."""
+def _refusal(ids: Iterable[str], draft: Draft) -> Refused | None:
+    """Return why a constant with one of these ids cannot be rewritten; None if all can."""
     for site in draft.sites:
         try:
-            if site.id in _FORMS:
-                FORMATS[site.id](site.node, draft)
+            if site.id in ids:
+                planned(_CONSTANTS[site.id], site.whole, draft)
         except Refused as refused:
-            return {INFER: Refused(str(refused), node=site.node)}
-    return {}
+            refused.node = site.node
+            return refused
+    return None
 
 
 def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
@@ -198,38 +202,27 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
 
     Outside of calls, what contexts that stay may need stays. Flags have equal numbers.
     """
-    rules, changed = {**FORMATS, **PROTOCOLS}, {node for node, _ in plans}
+    changed = {node for node, _ in plans}
     kept = Refused(_KEPT, by_option=True)
     elsewhere = draft.beside.has_contexts or (draft.beside.linked and not draft.options.unsafe)
-    reason = kept if is_partial or elsewhere else _kept_protocols(draft)
+    reason = kept if is_partial or elsewhere else _refusal(PROTOCOLS, draft)
+    if not reason and draft.shows(is_protocol):
+        reason = Refused("print a name of your own in place of the protocol")
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
     if draft.contexts_stay or elsewhere:
         reasons.update(dict.fromkeys(_FORMS, kept))
     constants: Plans = []
     for site in draft.sites:
         node = site.whole
-        if site.id not in rules or draft.outcome(site):
+        if site.id not in _CONSTANTS or draft.outcome(site):
             continue
         try:
             if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
                 raise reasons[site.id]
-            constants.append((node, planned(rules[site.id], node, draft)))
+            constants.append((node, planned(_CONSTANTS[site.id], node, draft)))
         except Refused as refused:
-            draft.refuse(node, refused)
+            draft.todo(node, str(refused), not refused.by_option)
     return constants
-
-
-def _kept_protocols(draft: Draft) -> Refused | None:
-    """Return why all protocols of a file stay v1's, unless each can become a name."""
-    if draft.shows(is_protocol):
-        return Refused("print a name of your own in place of the protocol")
-    try:
-        for site in draft.sites:
-            if site.id in PROTOCOLS:
-                planned(PROTOCOLS[site.id], site.whole, draft)
-    except Refused as refused:
-        return refused
-    return None
 
 
 def _plans(unit: _Unit, draft: Draft) -> Plans:
