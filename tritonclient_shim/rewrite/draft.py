@@ -28,6 +28,7 @@ _THREADED = re.compile(
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
+ERROR = f"{API}.InferenceServerException"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = frozenset(
@@ -64,7 +65,7 @@ class Draft:
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
-        self.kept: set[str] = set()  # modules of v1 that stay
+        self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""

@@ -57,10 +57,10 @@ def _parts() -> tuple[_Part, ...]:
 def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     """Return the text of an import of some of its names."""
     parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
-    start = (
-        f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
-    )
-    return f"{start}import {', '.join(parts)}"
+    text = f"import {', '.join(parts)}"
+    if isinstance(node, ast.ImportFrom):
+        return f"from {'.' * node.level}{node.module or ''} {text}"
+    return text
 
 
 def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:

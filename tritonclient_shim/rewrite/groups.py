@@ -60,11 +60,6 @@ class _Unit:
         """Return the classes of the contexts."""
         return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
 
-    @property
-    def calls(self) -> set[ast.Call]:
-        """Return the calls that create or use the contexts."""
-        return {call for group in self.groups for call in (*group.creations, *group.calls)}
-
 
 def rewrite(draft: Draft) -> None:
     """Rewrite every unit that can be rewritten, and its constants."""
@@ -180,11 +175,12 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     for group in unit.groups:
         for call in group.creations:
             _keep_protocol(call, CREATIONS[group.kind], draft)
+    calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
     line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = draft.flows.around(site.node) if is_constant else [site.call]
-        if site in unit.sites or not unit.calls.isdisjoint(around):
+        if site in unit.sites or not calls.isdisjoint(around):
             draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
 
 

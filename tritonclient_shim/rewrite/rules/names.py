@@ -59,7 +59,8 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     number = draft.constant(node)
     if number in (0, 1) and not isinstance(number, bool):
         return PROTOCOLS[int(str(number))]
-    values, written = draft.evaluator.of(node), _assigned(node, draft)
+    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    written: list[ast.AST] = [item.node for item in bindings] or [node]
     names = {_name_of(value) for value in values}
     source = written[0] if len(written) == 1 else None
     is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
@@ -72,13 +73,6 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     if not any(map(is_protocol, values)) and not draft.options.unsafe:
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
-
-
-def _assigned(node: ast.expr, draft: Draft) -> list[ast.AST | None]:
-    """Return what is assigned to a variable, or the expression itself."""
-    if not isinstance(node, ast.Name):
-        return [node]
-    return [item.node for item in draft.evaluator.scopes.bindings(node)] or [None]
 
 
 def _name_of(value: Value) -> str:
