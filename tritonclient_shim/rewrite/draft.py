@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import Scopes, last_name
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
@@ -57,7 +57,9 @@ class Draft:
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
         self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
-        self._names = _bound(source.tree, self.evaluator.scopes)
+        ours = (x for x in source.tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
+        helpers = {name.asname or name.name for statement in ours for name in statement.names}
+        self._names = self.evaluator.scopes.names - helpers  # that an earlier run imported
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
@@ -170,13 +172,6 @@ class Draft:
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
         return self.new(node) if is_primary else f"({self.new(node)})"
-
-
-def _bound(tree: ast.Module, scopes: Scopes) -> set[str]:
-    """Return the names that a file binds, without helpers that an earlier run imported."""
-    imports = (x for x in tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
-    helpers = {name.asname or name.name for statement in imports for name in statement.names}
-    return {name for scope in scopes.of_node.values() for name in scope.bindings} - helpers
 
 
 def _names(*nodes: ast.AST) -> set[str]:

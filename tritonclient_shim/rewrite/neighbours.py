@@ -101,5 +101,4 @@ def _free_names(path: str, text: bytes, stem: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
             taken |= {alias.name for alias in node.names}
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
-    bound = {name for scope in Scopes(tree).of_node.values() for name in scope.bindings}
-    return (names - bound | taken) - star
+    return (names - Scopes(tree).names | taken) - star
