@@ -70,10 +70,7 @@ class Binding:
 
 
 class Scopes:
-    """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere.
-
-    ``names``: what any scope binds.
-    """
+    """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope(tree)
@@ -83,6 +80,7 @@ class Scopes:
         self._filled: list[tuple[str, Binding]] = []  # names of containers
         self._visit(tree, Place(self.module, 0, ()))
         self.calls = [node for node in self.places if isinstance(node, ast.Call)]
+        #: the names that any scope binds
         self.names = {name for scope in self.of_node.values() for name in scope.bindings}
         for name, binding in self._filled:  # whose owner is known only now
             owner = binding.place.scope.owner(name)

@@ -76,7 +76,8 @@ def rewrite(draft: Draft) -> None:
     draft.contexts_stay = bool(reasons)
     if reasons and draft.has("TS063", "TS081", "TS086"):  # outputs may be those of all contexts
         for unit in senders:
-            unit.stays = unit.stays or reasons[0]
+            if any(group.calls for group in unit.groups):
+                unit.stays = unit.stays or reasons[0]
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
@@ -138,7 +139,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.options.unsafe:
         lost.pop(INFER, None)
     unreadable = _refusal(_FORMS, draft)
-    if unreadable and not unreadable.by_option:
+    if unreadable:
         lost[INFER] = unreadable
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
@@ -153,14 +154,15 @@ def _is_held(site: Site) -> bool:
 
 
 def _refusal(ids: Iterable[str], draft: Draft) -> Refused | None:
-    """Return why a constant with one of these ids cannot be rewritten; None if all can."""
+    """Return why no option rewrites a constant with one of these ids; None if options do."""
     for site in draft.sites:
         try:
             if site.id in ids:
                 planned(_CONSTANTS[site.id], site.whole, draft)
         except Refused as refused:
-            refused.node = site.node
-            return refused
+            if not refused.by_option:
+                refused.node = site.node
+                return refused
     return None
 
 
