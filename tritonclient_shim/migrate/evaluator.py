@@ -34,7 +34,6 @@ from tritonclient_shim.migrate.values import (
     Items,
     LocalClass,
     LocalFunction,
-    LocalInstance,
     Symbol,
     Value,
     Values,
@@ -79,7 +78,8 @@ def is_class(symbol: str) -> bool:
 
 def new_instances(values: Values, call: ast.Call | None = None) -> Values:
     """Return the objects that a call of the classes among some values creates."""
-    local: Values = frozenset(LocalInstance(x.node) for x in values if isinstance(x, LocalClass))
+    classes = (x.node for x in values if isinstance(x, LocalClass) and not x.is_object)
+    local: Values = frozenset(LocalClass(node, is_object=True) for node in classes)
     symbols = (x.name for x in values if isinstance(x, Symbol) and is_class(x.name))
     return local.union(Instance(name, call) for name in symbols)
 
@@ -192,7 +192,7 @@ class Evaluator:
 
     def member(self, owner: Value, name: str) -> Values:
         """Return what an attribute of a value can be."""
-        if isinstance(owner, (LocalClass, LocalInstance)):
+        if isinstance(owner, LocalClass):
             return self._of_class(owner, name)
         if isinstance(owner, Symbol):
             return frozenset({Symbol(f"{owner.name}.{name}")})
@@ -232,7 +232,7 @@ class Evaluator:
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
         is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
-            values |= {LocalClass(owner) if "classmethod" in marks else LocalInstance(owner)}
+            values |= {LocalClass(owner, is_object="classmethod" not in marks)}
         return values | new_instances(self.of(node.annotation))
 
     def _raised(self, node: ast.ExceptHandler) -> Values:
@@ -240,11 +240,12 @@ class Evaluator:
         known = (_EXCEPTION if x in _ANY_ERROR else x for x in classes | element(classes))
         return new_instances(frozenset(known))
 
-    def _of_class(self, owner: LocalClass | LocalInstance, name: str) -> Values:
+    def _of_class(self, owner: LocalClass, name: str) -> Values:
         """Return what an attribute can be: the class's own, else that of its base classes."""
         bindings = list(self.scopes.of_node[owner.node].bindings.get(name, ()))
+        owners = {LocalClass(owner.node), LocalClass(owner.node, is_object=True)}
         for target, binding in self.scopes.attributes.get(name, ()):
-            if self.of(target.value) & {LocalClass(owner.node), LocalInstance(owner.node)}:
+            if self.of(target.value) & owners:
                 bindings.append(binding)
         own = [self._value(binding) for binding in bindings]
         if own and all(own):  # else it may be something else by then
@@ -253,20 +254,20 @@ class Evaluator:
             return UNKNOWN
         self._active.add((owner, name))
         bases = union(map(self.of, owner.node.bases))
-        if isinstance(owner, LocalInstance):
+        if owner.is_object:
             bases = new_instances(bases)
         values = union(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
 
-    def _bound(self, owner: LocalClass | LocalInstance, value: Value) -> Values:
+    def _bound(self, owner: LocalClass, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
         if not isinstance(value, LocalFunction):
             return frozenset({value})
         marks = decorators(value.node)
         if marks & PROPERTIES:
             return self.returned(value)
-        has_owner = isinstance(owner, LocalInstance) or "classmethod" in marks
+        has_owner = owner.is_object or "classmethod" in marks
         is_bound = has_owner and "staticmethod" not in marks
         return frozenset({LocalFunction(value.node, value.bound or int(is_bound))})
 

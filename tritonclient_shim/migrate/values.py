@@ -43,16 +43,10 @@ class LocalFunction:
 
 @dataclass(frozen=True)
 class LocalClass:
-    """A class of the file."""
+    """A class of the file, or an object of it."""
 
     node: ast.ClassDef
-
-
-@dataclass(frozen=True)
-class LocalInstance:
-    """An object of a class of the file."""
-
-    node: ast.ClassDef
+    is_object: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class BoundMethod:
 
 #: The value of a literal. Nothing of v1 depends on a literal.
 LITERAL = None
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, None]
+Value = Union[Symbol, Instance, LocalFunction, LocalClass, Items, BoundMethod, None]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 

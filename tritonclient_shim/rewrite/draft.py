@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cached_property
 from typing import Any, Callable
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import Scopes, last_name
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
@@ -29,6 +28,7 @@ _THREADED = re.compile(
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
+ERROR = f"{API}.InferenceServerException"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = frozenset(
@@ -54,7 +54,12 @@ class Draft:
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
-        self._names = _bound(source.tree, self.evaluator.scopes)
+        called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
+        #: the program reads server or request ids of errors, which only v1 has
+        self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
+        ours = (x for x in source.tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
+        helpers = {name.asname or name.name for statement in ours for name in statement.names}
+        self._names = self.evaluator.scopes.names - helpers  # that an earlier run imported
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
@@ -62,13 +67,7 @@ class Draft:
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
         self.contexts_stay = False  # some contexts do, with their constants outside of calls
         self.modules: set[str] = set()  # grpc, http: the clients in use
-        self.kept: set[str] = set()  # modules of v1 that stay
-
-    @cached_property
-    def errors_stay(self) -> bool:
-        """True if the program reads server or request ids of errors. Only v1 has them."""
-        called = (last_name(x.func) for x in self.evaluator.scopes.calls if not x.args)
-        return self.beside.asks_errors or not {"server_id", "request_id"}.isdisjoint(called)
+        self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""
@@ -173,13 +172,6 @@ class Draft:
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
         return self.new(node) if is_primary else f"({self.new(node)})"
-
-
-def _bound(tree: ast.Module, scopes: Scopes) -> set[str]:
-    """Return the names that a file binds, without helpers that an earlier run imported."""
-    imports = (x for x in tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
-    helpers = {name.asname or name.name for statement in imports for name in statement.names}
-    return {name for scope in scopes.of_node.values() for name in scope.bindings} - helpers
 
 
 def _names(*nodes: ast.AST) -> set[str]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Iterable, NamedTuple
 
 from tritonclient_shim.migrate.scopes import Scopes
-from tritonclient_shim.migrate.sources import Unreadable, content, parsed
+from tritonclient_shim.migrate.sources import Unreadable, content
 
 #: Name of the module. Files import their functions from it.
 MODULE = "triton_helpers"
@@ -38,9 +38,7 @@ def _parts() -> tuple[_Part, ...]:
     for source in _SOURCES:
         text = content(os.path.join(_FOLDER, f"{source}.py")).decode()
         lines, end = text.splitlines(keepends=True), 0
-        tree = ast.parse(text)
-        scopes = Scopes(tree)
-        for statement in tree.body:
+        for statement in ast.parse(text).body:
             part = "".join(lines[end : statement.end_lineno]).strip("\n")
             end = statement.end_lineno or 0
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -48,9 +46,10 @@ def _parts() -> tuple[_Part, ...]:
                     line = import_text(statement, [name])
                     parts.append(_Part("", line, frozenset({name.asname or name.name})))
             elif not isinstance(statement, ast.Expr):
-                names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-                reads = frozenset(x.id for x in names if scopes.owner(x) is scopes.module)
-                parts.append(_Part(source, part, frozenset(_bound(statement)), reads))
+                scopes = Scopes(ast.Module([statement], []))
+                names = (node for node in scopes.places if isinstance(node, ast.Name))
+                reads = frozenset(x.id for x in names if scopes.owner(x) in (None, scopes.module))
+                parts.append(_Part(source, part, frozenset(scopes.module.bindings), reads))
     ours = "from tritonclient_shim."  # these parts are in one module
     return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(ours)))
 
@@ -58,10 +57,10 @@ def _parts() -> tuple[_Part, ...]:
 def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     """Return the text of an import of some of its names."""
     parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
-    start = (
-        f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
-    )
-    return f"{start}import {', '.join(parts)}"
+    text = f"import {', '.join(parts)}"
+    if isinstance(node, ast.ImportFrom):
+        return f"from {'.' * node.level}{node.module or ''} {text}"
+    return text
 
 
 def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
@@ -101,7 +100,8 @@ def helper_file(
     path, before = os.path.join(folder, f"{MODULE}.py"), b""
     if os.path.exists(path):
         before = content(path)
-        present = {name for item in parsed(path, before).tree.body for name in _bound(item)}
+        blocks = before.decode(errors="replace").rstrip("\n").split("\n\n\n")
+        present = {name for part in _parts() if part.text in blocks for name in part.binds}
         texts = [module_text(sorted(present), is_grpc).encode() for is_grpc in (False, True)]
         if before not in texts:
             raise Unreadable(
@@ -110,10 +110,3 @@ def helper_file(
             )
         over_grpc, wanted = over_grpc and before == texts[True], {*wanted, *present}
     return path, before, module_text(sorted(wanted), over_grpc).encode()
-
-
-def _bound(statement: ast.stmt) -> Iterable[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        return [statement.name]
-    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return [node.id for node in nodes if isinstance(node.ctx, ast.Store)]

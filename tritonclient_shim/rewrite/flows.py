@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any, Iterator
 
-from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators
+from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, new_instances
 from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import (
@@ -15,7 +15,6 @@ from tritonclient_shim.migrate.values import (
     STATUS,
     BoundMethod,
     Instance,
-    LocalClass,
     LocalFunction,
     Values,
     element,
@@ -131,9 +130,9 @@ class Flows:
     def _is_known(self, call: ast.Call) -> bool:
         """True if the evaluator follows the arguments of a call, or the function ignores them."""
         values = self._evaluator.of(call.func)
-        followed = any(isinstance(x, (LocalFunction, LocalClass, BoundMethod)) for x in values)
+        followed = any(isinstance(value, (LocalFunction, BoundMethod)) for value in values)
         is_v1 = any(is_of_v1(str(getattr(value, "name", ""))) for value in values)
-        return followed or is_v1 or last_name(call.func) in _HARMLESS
+        return followed or is_v1 or bool(new_instances(values)) or last_name(call.func) in _HARMLESS
 
 
 def _objects(values: Values) -> list[Instance]:

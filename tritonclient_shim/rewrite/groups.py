@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Callable, List, Tuple
+from typing import Callable, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
@@ -37,9 +37,9 @@ from tritonclient_shim.rewrite.rules.names import is_protocol
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
+_CONSTANTS = {**FORMATS, **PROTOCOLS}
 _FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
-_SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _KEPT = "stays for the contexts that stay"
@@ -56,9 +56,9 @@ class _Unit:
     stays: Refused | None = None  # why they are not rewritten
 
     @property
-    def calls(self) -> set[ast.Call]:
-        """Return the calls that create or use the contexts."""
-        return {call for group in self.groups for call in (*group.creations, *group.calls)}
+    def kinds(self) -> set[str]:
+        """Return the classes of the contexts."""
+        return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
 
 
 def rewrite(draft: Draft) -> None:
@@ -69,29 +69,21 @@ def rewrite(draft: Draft) -> None:
         try:
             plans += _plans(unit, draft)
         except Refused as refused:
+            refused.node = refused.node or unit.groups[0].creations[0]
             unit.stays = refused
-    stayed = [unit for unit in units if unit.stays]
-    kinds = {unit.kind for unit in stayed if unit.sites}
-    draft.contexts_stay = INFER in kinds.union(x.kind for unit in stayed for x in unit.groups)
-    if draft.contexts_stay and draft.has("TS063", "TS081", "TS086"):
-        for unit in units:
-            unit.stays = unit.stays or _shared(unit, draft)
+    senders = [unit for unit in units if INFER in unit.kinds]
+    reasons = [unit.stays for unit in senders if unit.stays]
+    draft.contexts_stay = bool(reasons)
+    if reasons and draft.has("TS063", "TS081", "TS086"):  # outputs may be those of all contexts
+        for unit in senders:
+            if any(group.calls for group in unit.groups):
+                unit.stays = unit.stays or reasons[0]
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
     plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
-    for node, plan in (*_constants(draft, plans, bool(stayed)), *plans):
+    for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
-
-
-def _shared(unit: _Unit, draft: Draft) -> Refused | None:
-    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
-    for site in draft.sites:
-        if site.id in REQUESTS and site.call in unit.calls:
-            outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
-            if not isinstance(outputs, ast.Dict):
-                return Refused(_SHARED, node=site.call)
-    return None
 
 
 def _units(draft: Draft) -> list[_Unit]:
@@ -146,7 +138,9 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
     if draft.options.unsafe:
         lost.pop(INFER, None)
-    lost.update(_unreadable_formats(draft))
+    unreadable = _refusal(_FORMS, draft)
+    if unreadable:
+        lost[INFER] = unreadable
     if draft.errors_stay:
         asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
         node = [*asking, *(site.whole for site in draft.sites)][0]
@@ -159,17 +153,17 @@ def _is_held(site: Site) -> bool:
     return site.id in RENAMED and isinstance(site.node, ast.Name)
 
 
-def _unreadable_formats(draft: Draft) -> dict[str, Refused]:
-    """Return why contexts for requests stay: the format of an output is not where it is used."""
+def _refusal(ids: Iterable[str], draft: Draft) -> Refused | None:
+    """Return why no option rewrites a constant with one of these ids; None if options do."""
     for site in draft.sites:
-        if getattr(site.node, "attr", "") == "ResultFormat":
-            return {INFER: Refused("write ResultFormat.RAW where an output is", node=site.node)}
         try:
-            if site.id in _FORMS:
-                FORMATS[site.id](site.node, draft)
+            if site.id in ids:
+                planned(_CONSTANTS[site.id], site.whole, draft)
         except Refused as refused:
-            return {INFER: Refused(str(refused), node=site.node)}
-    return {}
+            if not refused.by_option:
+                refused.node = site.node
+                return refused
+    return None
 
 
 def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
@@ -178,27 +172,27 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     draft.refuse(stays.node, stays)
     if any(site.id in MEMORY for site in unit.sites):
         draft.kept.add("tensorrtserver.shared_memory")
-    if STATUS in (unit.kind, *(group.kind for group in unit.groups)):
+    if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
     for group in unit.groups:
         for call in group.creations:
             _keep_protocol(call, CREATIONS[group.kind], draft)
+    calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
     line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = draft.flows.around(site.node) if is_constant else [site.call]
-        if site in unit.sites or not unit.calls.isdisjoint(around):
+        if site in unit.sites or not calls.isdisjoint(around):
             draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
 
 
 def _keep_protocol(call: ast.Call, id: str, draft: Draft) -> None:
     """Give a context that stays v1's number of a protocol that another file may name now."""
-    protocol, helper = arguments(PARAMETERS[id], call).get("protocol"), "protocol_number"
-    if protocol is None or not (draft.options.unsafe and draft.beside.linked):
-        return
-    if draft.evaluator.of(protocol) or last_name(getattr(protocol, "func", protocol)) == helper:
-        return
-    draft.write(protocol, "{protocol_number}({old})")
+    protocol = arguments(PARAMETERS[id], call).get("protocol")
+    is_number = last_name(getattr(protocol, "func", call)) == "protocol_number"
+    is_known = is_number or draft.evaluator.of(protocol)
+    if protocol and draft.options.unsafe and draft.beside.linked and not is_known:
+        draft.write(protocol, "{protocol_number}({old})")
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
@@ -206,38 +200,27 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
 
     Outside of calls, what contexts that stay may need stays. Flags have equal numbers.
     """
-    rules, changed = {**FORMATS, **PROTOCOLS}, {node for node, _ in plans}
+    changed = {node for node, _ in plans}
     kept = Refused(_KEPT, by_option=True)
     elsewhere = draft.beside.has_contexts or (draft.beside.linked and not draft.options.unsafe)
-    reason = kept if is_partial or elsewhere else _kept_protocols(draft)
+    reason = kept if is_partial or elsewhere else _refusal(PROTOCOLS, draft)
+    if not reason and draft.shows(is_protocol):
+        reason = Refused("print a name of your own in place of the protocol")
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
     if draft.contexts_stay or elsewhere:
         reasons.update(dict.fromkeys(_FORMS, kept))
     constants: Plans = []
     for site in draft.sites:
         node = site.whole
-        if site.id not in rules or draft.outcome(site):
+        if site.id not in _CONSTANTS or draft.outcome(site):
             continue
         try:
             if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
                 raise reasons[site.id]
-            constants.append((node, planned(rules[site.id], node, draft)))
+            constants.append((node, planned(_CONSTANTS[site.id], node, draft)))
         except Refused as refused:
-            draft.refuse(node, refused)
+            draft.todo(node, str(refused), not refused.by_option)
     return constants
-
-
-def _kept_protocols(draft: Draft) -> Refused | None:
-    """Return why all protocols of a file stay v1's, unless each can become a name."""
-    if draft.shows(is_protocol):
-        return Refused("print a name of your own in place of the protocol")
-    try:
-        for site in draft.sites:
-            if site.id in PROTOCOLS:
-                planned(PROTOCOLS[site.id], site.whole, draft)
-    except Refused as refused:
-        return refused
-    return None
 
 
 def _plans(unit: _Unit, draft: Draft) -> Plans:
@@ -264,14 +247,11 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
 
 def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:
     """Return what contexts become: clients, or objects that know their model."""
-    if group.kind == INFER and (unit.kind or group.escapes):
+    if group.kind != INFER:
+        return Contexts(group, draft)
+    if unit.kind or group.escapes:
         return Contexts(group, draft, Form.OBJECT, escapes=True)
-    try:
-        form = form_of(group, draft) if group.kind == INFER else Form.CLIENT
-        return Contexts(group, draft, form)
-    except Refused as refused:
-        refused.node = group.creations[0]
-        raise
+    return Contexts(group, draft, form_of(group, draft))
 
 
 def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:

@@ -11,7 +11,7 @@ from typing import Iterable
 
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import ERROR, Draft
 from tritonclient_shim.rewrite.emitted import MODULE, OTHERS, import_text
 
 _IMPORT = (ast.Import, ast.ImportFrom)
@@ -26,10 +26,9 @@ _PROVIDED = {
     "text_format": "from google.protobuf import text_format",
     "iteritems": "\niteritems = dict.items",
 }
-_ERROR = f"{API}.InferenceServerException"
 #: Names and modules of v1 that tritonclient has, too.
 _SUCCESSORS = {
-    _ERROR: "tritonclient.utils.InferenceServerException",
+    ERROR: "tritonclient.utils.InferenceServerException",
     f"{API}.model_config_pb2": "tritonclient.grpc.model_config_pb2",
     "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
@@ -111,9 +110,8 @@ class FileHeader:
         """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
         if not is_of_v1(name):
             return _PROVIDED.get(bound, f"from ctypes import {bound}")
-        kept = {*self._draft.kept, *([_ERROR] if self._draft.errors_stay else [])}
         for old, new in _SUCCESSORS.items():
-            if f"{name}.".startswith(f"{old}.") and old not in kept:
+            if f"{name}.".startswith(f"{old}.") and old not in self._draft.kept:
                 successor = new + name[len(old) :]
                 owner, _, last = successor.rpartition(".")
                 if is_module:

@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from contextlib import suppress
-from functools import cached_property
 from typing import Iterator, Mapping
 
 from tritonclient_shim.migrate.imports import API, star_of
@@ -29,29 +28,24 @@ class Neighbours:
 
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
         path = os.path.abspath(path)
-        self._stem, own = _stem(path), _text(path, texts)
+        stem, own = _stem(path), _text(path, texts)
         others = {other: _text(other, texts) for other in _beside(path)}
-        self._importers = {x: text for x, text in others.items() if self._stem in imported(text)}
+        importers = {x: text for x, text in others.items() if stem in imported(text)}
         stems = imported(own)
-        linked = {*self._importers, *(other for other in others if _stem(other) in stems)}
+        linked = {*importers, *(other for other in others if _stem(other) in stems)}
         self.linked = bool(linked)  # the file imports another file of its program, or is imported
         #: it is a module of a package, which imports by relative names
         self.in_package = _in_package(path) and b"__main__" not in own
         #: a file that imports the file, or that it imports, asks for classes
         self.has_classes = any(b"ResultFormat.CLASS" in _text(other, {}) for other in linked)
-        importers = b"\n".join(self._importers.values())
-        self.has_contexts = bool(_LEGACY.search(importers))  # importers have contexts of v1
-        self.asks_errors = bool(_ERROR_IDS.search(importers))  # importers ask errors for their ids
-        self.asks = bool(_ASKED.search(importers))  # importers ask contexts for their last request
-
-    @cached_property
-    def taken(self) -> set[str]:
-        """Return the names that importers read and do not bind themselves."""
-        taken: set[str] = set()
-        for path, text in self._importers.items():
+        all_text = b"\n".join(importers.values())
+        self.has_contexts = bool(_LEGACY.search(all_text))  # importers have contexts of v1
+        self.asks_errors = bool(_ERROR_IDS.search(all_text))  # importers ask errors for their ids
+        self.asks = bool(_ASKED.search(all_text))  # importers ask contexts for their last request
+        self.taken: set[str] = set()  # names that importers read and do not bind themselves
+        for importer, text in importers.items():
             with suppress(Unreadable):
-                taken |= _free_names(path, text, self._stem)
-        return taken
+                self.taken |= _free_names(importer, text, stem)
 
 
 def importers_first(paths: list[str]) -> list[str]:
@@ -107,5 +101,4 @@ def _free_names(path: str, text: bytes, stem: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == stem:
             taken |= {alias.name for alias in node.names}
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
-    bound = {name for scope in Scopes(tree).of_node.values() for name in scope.bindings}
-    return (names - bound | taken) - star
+    return (names - Scopes(tree).names | taken) - star

@@ -6,7 +6,6 @@ A handle becomes a ``Region`` of the helpers: the handle, its name, key and size
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from functools import partial
 from typing import Callable
 
@@ -42,8 +41,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    plan = of_region("{region_status}({0})")(call, draft, contexts)
-    return replace(plan, unsafe="it has no regions of CUDA memory")
+    return Plan("{region_status}({0})", [owner(call)], unsafe="it has no regions of CUDA memory")
 
 
 def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:

@@ -6,12 +6,10 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from functools import partial
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Instance, Value
-from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 
@@ -47,13 +45,13 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.from_str(text)`` → ``text.lower()``."""
-    call = node if isinstance(node, ast.Call) else None
-    if call and len(call.args) != 1:
+    what = "the protocol's name in lower case"
+    if not isinstance(node, ast.Call):
+        return Plan("str.lower", what=what)
+    if len(node.args) != 1:
         raise Refused("expected from_str(text)")
-    known, what = _literal(call) if call else "", "the protocol's name in lower case"
-    if call is None or known:
-        return Plan(f'"{known}"') if known else Plan("str.lower", what=what)
-    return Plan("{0}.lower()", call.args, what)
+    known = _literal(node)
+    return Plan(f'"{known}"') if known else Plan("{0}.lower()", node.args, what)
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -61,7 +59,8 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     number = draft.constant(node)
     if number in (0, 1) and not isinstance(number, bool):
         return PROTOCOLS[int(str(number))]
-    values, written = draft.evaluator.of(node), _assigned(node, draft)
+    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    written: list[ast.AST] = [item.node for item in bindings] or [node]
     names = {_name_of(value) for value in values}
     source = written[0] if len(written) == 1 else None
     is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
@@ -74,13 +73,6 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     if not any(map(is_protocol, values)) and not draft.options.unsafe:
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
-
-
-def _assigned(node: ast.expr, draft: Draft) -> list[ast.AST | None]:
-    """Return what is assigned to a variable, or the expression itself."""
-    if not isinstance(node, ast.Name):
-        return [node]
-    return [item.node for item in draft.evaluator.scopes.bindings(node)] or [None]
 
 
 def _name_of(value: Value) -> str:
@@ -105,20 +97,21 @@ def _literal(call: ast.Call) -> str:
 
 def output_format(node: ast.AST, draft: Draft) -> Plan:
     """``RAW`` → 0 classes, ``(CLASS, k)`` → k classes, ``(RAW, handle)`` → the region."""
-    is_class = getattr(node, "attr", "") == "CLASS"
+    name = getattr(node, "attr", "")
+    if name == "ResultFormat":
+        raise Refused("write ResultFormat.RAW where an output is")
     pair = draft.flows.parents[node]
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
-        if is_class:
+        if name == "CLASS":
             raise Refused("write (ResultFormat.CLASS, k) where an output is")
         return Plan("0")
-    plan = Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
-    if is_class:
-        return plan
+    if name == "CLASS":
+        return Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
     is_known = bool(draft.flows.of(pair.elts[1]))
     if not is_known and draft.beside.linked:
         raise Refused("create the region of the output in the file that uses it")
     unsafe = "" if is_known else "the handle may be another's"
-    return replace(plan, what="the region", unsafe=unsafe)
+    return Plan("{0}", pair.elts[1:], "the region", unsafe, at=pair)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
@@ -153,11 +146,10 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
-    if getattr(node, "attr", "") != "message":
+    if not isinstance(node, ast.Attribute) or node.attr != "message":
         raise Refused("errors do not tell it any more")
-    if call is None or "http" not in draft.modules:
-        return Plan(what="the same, or message_of(error)")
-    return Plan("{message_of}({0})", [owner(call)], "the same, or message_of(error)")
+    form = "{message_of}({0})" if call and "http" in draft.modules else ""
+    return Plan(form, [node.value], "the same, or message_of(error)")
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
