@@ -182,6 +182,15 @@ def test_cuda_memory() -> None:
     )
 
 
+def test_handle_that_is_not_known() -> None:
+    """An output in shared memory whose handle may be another's needs --unsafe."""
+    outputs = "{'o': (InferContext.ResultFormat.RAW, handle)}"
+    for source in (f"ctx.run(i, {outputs})\n", f"o = {outputs}\nctx.run(i, o)\n"):
+        safe = migrated(STAR + CONTEXT + source, unsafe=False)
+        assert safe.after == safe.before
+        assert "infer_in_regions(ctx" in body(CONTEXT + source)
+
+
 def test_handle_of_another_function() -> None:
     """With --unsafe, a handle of unknown origin counts as a region."""
     source = "c = SharedMemoryControlContext(u, 1)\ndef f(h):\n    c.register(h)\n"
@@ -314,8 +323,10 @@ def test_class_behind_a_name() -> None:
 
 def test_changed_module_of_helpers(tmp_path: Path) -> None:
     """A module of helpers that its owner has changed stays, with a reason."""
-    path, _, text = helper_file(str(tmp_path), ["infer"], True)
-    Path(path).write_bytes(text)
+    for names in (["FLAG_NONE"], ["infer"]):  # the first needs no imports
+        path, _, text = helper_file(str(tmp_path), names, True)
+        Path(path).write_bytes(text)
+    assert b"\nFLAG_NONE, " in text
     assert helper_file(str(tmp_path), ["class_of"], True)[2].startswith(text[:60])
     for changed in (b"def infer(): ...\n", text + b"# ours\n", text.replace(b"client.c", b"c.c")):
         Path(path).write_bytes(changed)

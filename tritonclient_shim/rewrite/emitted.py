@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from functools import lru_cache
 from typing import Iterable, NamedTuple
 
@@ -100,7 +101,7 @@ def helper_file(
     path, before = os.path.join(folder, f"{MODULE}.py"), b""
     if os.path.exists(path):
         before = content(path)
-        blocks = before.decode(errors="replace").rstrip("\n").split("\n\n\n")
+        blocks = re.split(r"\n\n+(?=\S)", before.decode(errors="replace").rstrip("\n"))
         present = {name for part in _parts() if part.text in blocks for name in part.binds}
         texts = [module_text(sorted(present), is_grpc).encode() for is_grpc in (False, True)]
         if before not in texts:

@@ -40,6 +40,7 @@ _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
+_SHARED = "write its outputs in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _KEPT = "stays for the contexts that stay"
@@ -74,16 +75,26 @@ def rewrite(draft: Draft) -> None:
     senders = [unit for unit in units if INFER in unit.kinds]
     reasons = [unit.stays for unit in senders if unit.stays]
     draft.contexts_stay = bool(reasons)
-    if reasons and draft.has("TS063", "TS081", "TS086"):  # outputs may be those of all contexts
+    if reasons and draft.has("TS063", "TS081", "TS086"):
         for unit in senders:
-            if any(group.calls for group in unit.groups):
-                unit.stays = unit.stays or reasons[0]
+            unit.stays = unit.stays or _shared(unit, draft)
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
     plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
+
+
+def _shared(unit: _Unit, draft: Draft) -> Refused | None:
+    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
+    calls = {call for group in unit.groups for call in group.calls}
+    for site in draft.sites:
+        if site.id in REQUESTS and site.call in calls:
+            outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
+            if not isinstance(outputs, ast.Dict):
+                return Refused(_SHARED, node=site.call)
+    return None
 
 
 def _units(draft: Draft) -> list[_Unit]:
@@ -154,13 +165,16 @@ def _is_held(site: Site) -> bool:
 
 
 def _refusal(ids: Iterable[str], draft: Draft) -> Refused | None:
-    """Return why no option rewrites a constant with one of these ids; None if options do."""
+    """Return why a constant with one of these ids cannot be rewritten; None if all can.
+
+    Requests for classes say themselves that they need an option.
+    """
     for site in draft.sites:
         try:
             if site.id in ids:
                 planned(_CONSTANTS[site.id], site.whole, draft)
         except Refused as refused:
-            if not refused.by_option:
+            if site.id != "TS063" or not refused.by_option:
                 refused.node = site.node
                 return refused
     return None
