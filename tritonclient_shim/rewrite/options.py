@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
@@ -87,13 +86,6 @@ class Plan:
     at: ast.AST | None = None
     also: Callable[[], None] | None = None
 
-    @property
-    def description(self) -> str:
-        """Return what the plan does, for the report."""
-        parts = {"0": "client", "1": "region"}
-        text = self.what or self.form or "the same"
-        return re.sub(r"{(\w+)}", lambda x: parts.get(x[1], x[1]), text)
-
 
 def planned(
     rule: Callable[..., Plan], node: ast.AST, draft: Draft, *more: object, ids: Iterable[str] = ()
@@ -116,4 +108,4 @@ def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
     if plan.form:
         draft.write(plan.at or node, plan.form, *plan.parts)
     state = State.UNSAFE if plan.unsafe else State.SAFE
-    draft.outcomes[node] = SiteOutcome(state, plan.description)
+    draft.outcomes[node] = SiteOutcome(state, plan.what or plan.form or "the same")

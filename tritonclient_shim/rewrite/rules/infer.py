@@ -18,14 +18,14 @@ from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
-from tritonclient_shim.rewrite.rules.models import STARTS, Contexts, Form, Rule
+from tritonclient_shim.rewrite.rules.models import REQUESTS, STARTS, Contexts, Form
 
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 
 
 def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
-    request = _request("TS051", call, draft, contexts)
+    request = _request(call, draft, contexts)
     regions = has_regions(call, request.arguments, draft)
     if regions and contexts.form is Form.OBJECT:
         raise Refused("name the model at requests with tensors in shared memory")
@@ -45,12 +45,12 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         else:
             in_lines.write()
 
-    return Plan(what=what, unsafe=in_lines.unsafe if in_lines else "", also=carry_out)
+    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
 
 
-def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
+def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
     """Return a request. Raise Refused if it cannot be rewritten."""
-    arguments = call_arguments(PARAMETERS[id], call)
+    arguments = call_arguments(_parameters(call, draft), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:
@@ -58,7 +58,13 @@ def _request(id: str, call: ast.Call, draft: Draft, contexts: Contexts) -> lines
     known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
     if draft.beside.linked and not known and not draft.options.unsafe:
         raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)
-    return lines.Request(id, call, arguments, draft, contexts)
+    return lines.Request(call, arguments, draft, contexts)
+
+
+def _parameters(call: ast.Call, draft: Draft) -> tuple[str, ...]:
+    """Return the parameters of the method that a request calls."""
+    ids = [site.id for site in draft.sites if site.call is call]
+    return next(PARAMETERS[id] for id in ids if id in REQUESTS)
 
 
 def function_of(contexts: Contexts, draft: Draft) -> str:
@@ -93,7 +99,7 @@ def _plain_outputs(request: lines.Request) -> None:
 def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
     """Replace a request's method by a helper, which a pool calls if there is one."""
     call, draft, contexts = request.call, request.draft, request.contexts
-    names = PARAMETERS[request.id]
+    names = _parameters(call, draft)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if contexts.form is Form.OBJECT:
         kept = {name: name for name in names if name != "callback"}
@@ -119,32 +125,28 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
 # ------------------------------------------------------------------------ asynchronous requests
 
 
-def start(id: str) -> Rule:
-    """Return the rule for a method that starts a request: with a callback first, or without."""
-
-    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        request = _request(id, call, draft, contexts)
-        if has_regions(call, request.arguments, draft):
-            raise Refused("send requests with tensors in shared memory with run()")
-        if not isinstance(owner(call), (ast.Name, ast.Attribute)):
-            raise Refused("put the context into a variable")
-        if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
-            raise Refused("do without the numbers of requests: futures have none")
-        unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)
-        draft.calls_infer |= not _are_lines(draft, contexts)
-        return Plan("", (), "pool.submit(infer, client, …)", unsafe, also=submit)
-
-    return rule
+def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    """Return a request that a method only starts: with a callback first, or without."""
+    request = _request(call, draft, contexts)
+    if has_regions(call, request.arguments, draft):
+        raise Refused("send requests with tensors in shared memory with run()")
+    if not isinstance(owner(call), (ast.Name, ast.Attribute)):
+        raise Refused("put the context into a variable")
+    if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
+        raise Refused("do without the numbers of requests: futures have none")
+    unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)
+    draft.calls_infer |= not _are_lines(draft, contexts)
+    return Plan("", (), "pool.submit(infer, client, …)", unsafe, also=submit)
 
 
 def _are_lines(draft: Draft, contexts: Contexts) -> bool:
     """True if all asynchronous requests become lines, because arrays do for their results."""
-    calls = {site.call: site.id for site in draft.sites if site.call and site.id in STARTS}
+    calls = [site.call for site in draft.sites if site.call and site.id in STARTS]
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
     known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
     if draft.calls_infer or not known or not all(lines.reads_of(call, draft) for call in ends):
         return False
-    requests = [_request(id, call, draft, contexts) for call, id in calls.items()]
+    requests = [_request(call, draft, contexts) for call in calls]
     return all(item is not None and item.has_rows for item in map(lines.lines_of, requests))
 
 

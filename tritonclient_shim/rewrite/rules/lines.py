@@ -17,8 +17,10 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.rewrite.rules.names import protocol_of
 
-UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
-_BATCHES = "; so is a model that takes no batches"
+UNSAFE = (
+    "an array of another datatype than the model's is refused, and so may be a model without "
+    "batches; results can be read only"
+)
 #: A file with more requests calls a function for each.
 _MOST = 6
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -41,7 +43,6 @@ _Item = Tuple[Any, ast.expr]
 class Request:
     """A call that sends a request."""
 
-    id: str
     call: ast.Call
     arguments: Mapping[str, ast.expr]
     draft: Draft
@@ -84,11 +85,6 @@ class Lines(Request):
     def has_rows(self) -> bool:
         """True if each output is an array with a row for each entry of the batch."""
         return self.batches and not any(_classes(value) for _, value in self.outputs)
-
-    @property
-    def unsafe(self) -> str:
-        """Return when the program behaves differently."""
-        return UNSAFE if self.model else UNSAFE + _BATCHES
 
     def write(self, pool: str = "") -> None:
         """Write lines above the statement of a request, and the request or its results into it.
@@ -251,7 +247,7 @@ def _is_batch(size: ast.expr | None, draft: Draft) -> bool:
 
     No model without batches takes that. Or all models that the file names take batches.
     """
-    texts = {getattr(node, "value", None) for node in ast.walk(draft.source.tree)}
+    texts = {node.value for node in ast.walk(draft.source.tree) if isinstance(node, ast.Constant)}
     named = [model.batching for name, model in draft.options.models.items() if name in texts]
     known = draft.constant(size)
     nodes = [x.node for x in draft.evaluator.scopes.bindings(size)] or [size] if size else []

@@ -24,7 +24,8 @@ def of_region(form: str) -> Rule:
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         handle = call_arguments(("shm_handle",), call).get("shm_handle")
         unsafe = _region(handle, draft) if "{1}" in form else ""
-        return Plan(form, [owner(call), handle or ""], unsafe=unsafe)
+        name = form.partition("(")[0].rpartition(".")[2].strip("{}")
+        return Plan(form, [owner(call), handle or ""], name, unsafe)
 
     return rule
 
@@ -41,7 +42,8 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    return Plan("{region_status}({0})", [owner(call)], unsafe="it has no regions of CUDA memory")
+    unsafe = "it has no regions of CUDA memory"
+    return Plan("{region_status}({0})", [owner(call)], "region_status(client)", unsafe)
 
 
 def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
