@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.migrate.sources_migrated import STAR, body, migrated, todo
+from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
+from tritonclient_shim.rewrite.emitted import helper_file
 
 _NOT_SEEN = "def make(n):\n    return InferContext('u', 1, n, correlation_id=k)\n"
 
@@ -78,6 +81,20 @@ class Worker:
     run = "def ask(c):\n    c.run(i, o)\n"
     local = "def main(m):\n    ctx = InferContext('u', 1, m)\n    ask(ctx)\n    ctx.close()\n"
     assert body(run + local).endswith("    ask(ctx)\n    ctx_client.close()\n")
+
+
+def test_attribute_before_the_constructor(tmp_path: Path) -> None:
+    """An attribute that an InferModel lacks is an AttributeError, also before it has a client."""
+    path, _, text = helper_file(str(tmp_path), ["InferModel"])
+    Path(path).write_bytes(text)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from triton_helpers import InferModel\n"
+        "class Model(InferModel):\n    def __init__(self):\n        pass\n"
+        "model = Model()\nprint(hasattr(model, 'size'), hasattr(model, 'client'))\n"
+    )
+    ended = run(script)
+    assert ended.output == "False False\n", ended.output
 
 
 def test_contexts_that_are_asked() -> None:

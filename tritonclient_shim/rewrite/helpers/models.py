@@ -34,7 +34,7 @@ class InferModel:
         self.client = None
 
     def __getattr__(self, name):  # what an AskedClient reports
-        return getattr(vars(self)["client"], name)
+        return getattr(vars(self).get("client"), name)
 
     def __enter__(self):
         return self

@@ -63,9 +63,10 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
     ``part``: the class of its parts. Only a Status prints as the message did.
     """
     server, index = as_dict(client.get_server_metadata()), client.get_model_repository_index()
-    index, version = as_dict(index), partial(part, ready_state=ModelReadyState.MODEL_UNKNOWN)
-    config, versions = model_config_pb2.ModelConfig(), partial(collections.defaultdict, version)
-    models = collections.defaultdict(lambda: part(config=config, version_status=versions()))
+    index, config = as_dict(index), model_config_pb2.ModelConfig
+    unknown = partial(part, ready_state=ModelReadyState.MODEL_UNKNOWN)
+    versions = partial(collections.defaultdict, unknown)
+    models = collections.defaultdict(lambda: part(config=config(), version_status=versions()))
     for row in index if isinstance(index, list) else index["models"]:
         if row.get("version") and model_name in (None, "", row["name"]):
             add_version(client, models[row["name"]], row, part)

@@ -95,14 +95,13 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
     def text(old: str) -> str:
         own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
-        called, own_client = draft.called(function), variable or client(old)
-        parts = [own_client, own_model.name()]
+        called, own_client, name = draft.called(function), variable or client(old), own_model.name()
         if contexts.form is not Form.OBJECT:
-            first = [called, *parts] if draft.calls_infer else [f"{own_client}.infer", parts[1]]
-            return f"partial({', '.join([*first, *options])})"
+            sends = f"{called}, {own_client}" if draft.calls_infer else f"{own_client}.infer"
+            return f"partial({', '.join([sends, name, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
-        parts += [] if function == "infer" else [called]
-        return f"{draft.new(call.func)}({', '.join([*own, *parts, *options])})"
+        options = options if function == "infer" else [called, *options]
+        return f"{draft.new(call.func)}({', '.join([*own, own_client, name, *options])})"
 
     return text
 

@@ -184,7 +184,7 @@ def lines_of(request: Request) -> Lines | None:
         return None
     is_known = (
         all(_is_input(*item, model, draft) for item in inputs)
-        and (model is not None or _is_batch(arguments.get("batch_size"), draft))
+        and (model or _is_batch(arguments.get("batch_size"), draft) or _all_take_batches(draft))
         and all(_is_output(*item, len(outputs), draft) for item in outputs)
         and not arguments.keys() & {"priority", "timeout_us"}
     )
@@ -243,17 +243,21 @@ def _items(node: ast.expr) -> list[_Item]:
 
 
 def _is_batch(size: ast.expr | None, draft: Draft) -> bool:
-    """True if a request to an unknown model has a batch of any number of entries.
-
-    No model without batches takes that. Or all models that the file names take batches.
-    """
-    texts = {node.value for node in ast.walk(draft.source.tree) if isinstance(node, ast.Constant)}
-    named = [model.batching for name, model in draft.options.models.items() if name in texts]
+    """True if a request has a batch of any length, which no model without batches takes."""
+    if size is None:
+        return False
     known = draft.constant(size)
-    nodes = [x.node for x in draft.evaluator.scopes.bindings(size)] or [size] if size else []
-    lengths = [last_name(getattr(node, "func", node)) == "len" for node in nodes]
-    is_length = bool(lengths) and all(lengths) or isinstance(known, int) and known > 1
-    return is_length or bool(named) and all(named)
+    nodes = [item.node for item in draft.evaluator.scopes.bindings(size)] or [size]
+    lengths = (last_name(getattr(node, "func", node)) == "len" for node in nodes)
+    return all(lengths) or isinstance(known, int) and known > 1
+
+
+def _all_take_batches(draft: Draft) -> bool:
+    """True if the file names models of the server, and all of these take batches."""
+    nodes = ast.walk(draft.source.tree) if draft.options.models else ()
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    named = [model.batching for name, model in draft.options.models.items() if name in texts]
+    return bool(named) and all(named)
 
 
 def _is_input(
