@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
-from tritonclient_shim.migrate.sites import Site, sites
+from tritonclient_shim.migrate.sites import Site, arguments, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Edits
@@ -172,6 +172,22 @@ class Draft:
         is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
         return self.new(node) if is_primary else f"({self.new(node)})"
+
+
+def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+    """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any."""
+    given = {keyword.arg for keyword in call.keywords}
+    if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
+        raise Refused("name the arguments: some are in a list or dict made elsewhere")
+    if given - set(names) or len(call.args) > len(names):
+        raise Refused(f"expected the arguments {', '.join(names)}")
+    return arguments(names, call)
+
+
+def owner(call: ast.Call) -> ast.expr:
+    """Return the object whose method a call calls."""
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.value
 
 
 def _names(*nodes: ast.AST) -> set[str]:

@@ -6,8 +6,8 @@ import ast
 import io
 import re
 from collections import defaultdict
-from itertools import accumulate, takewhile
-from typing import Any, Callable, Iterable, Mapping, Tuple
+from itertools import accumulate, chain, takewhile
+from typing import Any, Callable, Iterable, Mapping, Sequence, Tuple
 
 from tritonclient_shim.migrate.sources import characters
 
@@ -72,7 +72,34 @@ class Edits:
         rest = self._text[end : self._starts[node.end_lineno or 0]]
         return not above.strip() and rest.strip()[:1] in ("", "#")
 
-    def parts(self, call: ast.Call) -> list[tuple[str, str]]:
+    def call_text(
+        self,
+        call: ast.Call,
+        function: str,
+        names: tuple[str, ...],
+        before: Sequence[str],
+        kept: Mapping[str, str],
+        after: Sequence[str],
+    ) -> str:
+        """Return a call of another function, with the arguments of the kept parameters.
+
+        At least one argument is kept. The format between arguments stays. ``kept``: parameter → its
+        new name, '' for an argument by position.
+        """
+        (_, opening), *arguments, (last, closing) = self._parts(call)
+        keywords = [keyword.arg or "" for keyword in call.keywords]
+        old = dict(zip([*names[: len(call.args)], *keywords], [*arguments, (last, ", ")]))
+        new = [(text, ", ") for text in before]
+        for name in names:
+            if name in old and name in kept:
+                text, behind = old[name]
+                value = text.partition("=")[2].lstrip() if name in keywords else text
+                new.append((f"{kept[name]}={value}" if kept[name] else value, behind))
+        new += [(text, ", ") for text in after]
+        new[-1] = new[-1][0], closing
+        return "".join((function, opening, *chain.from_iterable(new), ")"))
+
+    def _parts(self, call: ast.Call) -> list[tuple[str, str]]:
         """Return the new text of a call's function and of each argument, and the text behind it.
 
         The text behind an argument ends where the next argument, or its keyword, starts.

@@ -16,8 +16,7 @@ from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.sites import Site, arguments
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import owner
-from tritonclient_shim.rewrite.draft import CONFIGS, Draft
+from tritonclient_shim.rewrite.draft import CONFIGS, Draft, owner
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Plan, Refused, carry_out, planned
 from tritonclient_shim.rewrite.rules import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.rewrite.calls import call_text
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
@@ -71,7 +70,7 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
         called = draft.called(function) if function else f"{protocol}client.InferenceServerClient"
         before = [] if protocol else [draft.new(arguments["protocol"])]
         more = [*after, f"headers={sent}"] if sent and function else after
-        new = call_text(draft.edits, call, called, names, before, kept, more)
+        new = draft.edits.call_text(call, called, names, before, kept, more)
         new = f"{draft.called('with_headers')}({new}, {sent})" if sent and not function else new
         return f"{draft.called('AskedClient')}({new})" if contexts.asks else new
 

@@ -14,8 +14,7 @@ from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
 from tritonclient_shim.migrate.values import REQUEST, Items
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments, call_text, owner
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.models import REQUESTS, STARTS, Contexts, Form
@@ -116,7 +115,7 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
             called += ".run"
         if pool:
             called, before = f"{pool}.submit", [called, *before]
-        return call_text(draft.edits, call, called, names, before, kept, request.options())
+        return draft.edits.call_text(call, called, names, before, kept, request.options())
 
     _plain_outputs(request)
     draft.change(call, change)

@@ -12,8 +12,7 @@ from typing import Any, Mapping, Sequence, Tuple
 
 from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.scopes import index, last_name
-from tritonclient_shim.rewrite.calls import owner
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import Draft, owner
 from tritonclient_shim.rewrite.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.rewrite.rules.names import protocol_of
 

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Callable
 
 from tritonclient_shim.migrate.scopes import last_name
-from tritonclient_shim.rewrite.calls import call_arguments, owner
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import Contexts, Rule
 

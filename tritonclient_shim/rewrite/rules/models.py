@@ -17,8 +17,7 @@ from tritonclient_shim.migrate.scopes import Binding, Place, last_name
 from tritonclient_shim.migrate.sites import first_parameter
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments, owner
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
 

@@ -12,8 +12,7 @@ from typing import Tuple
 from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import call_arguments, owner
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, Rule, same_at
