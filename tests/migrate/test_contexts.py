@@ -76,11 +76,25 @@ class Worker:
 """
     assert body(_CLOSED) == made
     tried = "try:\n    Worker('m').ask()\nexcept InferenceServerException:\n    pass\n"
-    asked = "model)\n        self.ctx_client.get_model_config(model)\n"
+    asked = "self.ctx_client.get_model_config(model)\n        self.ctx = partial("
     assert asked in body(_CLOSED + tried)
     run = "def ask(c):\n    c.run(i, o)\n"
     local = "def main(m):\n    ctx = InferContext('u', 1, m)\n    ask(ctx)\n    ctx.close()\n"
     assert body(run + local).endswith("    ask(ctx)\n    ctx_client.close()\n")
+
+
+def test_model_that_is_asked_for() -> None:
+    """A client asks for its model where the program may catch an error of the constructor."""
+    known = "def get(n):\n    if n not in known:\n        known[n] = NEW\n    return known[n]\n"
+    source = f"known = {{}}\n{known}try:\n    get(m).run(i, o)\nexcept OSError:\n    pass\n"
+    made = """\
+        client = grpcclient.InferenceServerClient('u')
+        client.get_model_config(n)
+        known[n] = partial(infer, client, n)
+"""
+    new = body(source.replace("NEW", "InferContext('u', 1, n)"))
+    assert made in new and "    get(m)(i, o)\n" in new
+    assert "old or InferModel(" in body(source.replace("NEW", "old or InferContext('u', 1, n)"))
 
 
 def test_attribute_before_the_constructor(tmp_path: Path) -> None:

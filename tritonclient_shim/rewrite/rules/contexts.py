@@ -39,8 +39,8 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
         if not is_client:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
-        if contexts.group.kind == CLASS.name and contexts.form is not Form.OBJECT:
-            _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
+        if contexts.group.kind == CLASS.name and is_client:
+            _check_model(call, draft.text(arguments["model_name"]), draft)
 
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
     unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
@@ -87,12 +87,16 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
         draft.imports.add("from functools import partial")
     if function != "infer" or contexts.form is not Form.OBJECT:
         draft.helpers.add(function)
+    own_model = Contexts(Group(contexts.group.kind, [call]), draft)
     variable = contexts.client(getattr(draft.flows.parents[call], "targets", [call])[0])
-    if variable:
-        draft.edits.before[draft.edits.statement(call)].append(lambda: f"{variable} = {client('')}")
+    is_checked = contexts.form is Form.PARTIAL and draft.is_tried(call)
+    if variable or is_checked:
+        variable = variable or draft.called("client")
+        above = draft.edits.before[draft.edits.statement(call)]
+        above.append(lambda: f"{variable} = {client('')}")
+        above += [f"{variable}.get_model_config({own_model.name()})"] if is_checked else []
 
     def text(old: str) -> str:
-        own_model = Contexts(Group(contexts.group.kind, [call]), draft)
         options = [f"{name}={value}" for name, value in own_model.options().items()]
         called, own_client, name = draft.called(function), variable or client(old), own_model.name()
         if contexts.form is not Form.OBJECT:
@@ -128,11 +132,11 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
     return Plan(what="the class InferModel", unsafe=_OBJECT, also=carry_out)
 
 
-def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) -> None:
+def _check_model(call: ast.Call, name: str, draft: Draft) -> None:
     """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
     parent = draft.flows.parents[call]
     if isinstance(parent, ast.Expr):
         draft.write(call, "{old}.get_model_config({0})", name)
     elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
-        client = contexts.client(parent.targets[0]) or draft.text(parent.targets[0])
+        client = draft.text(parent.targets[0])
         draft.edits.after[parent].append(f"{client}.get_model_config({name})")

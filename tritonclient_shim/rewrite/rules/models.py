@@ -36,6 +36,8 @@ _ASKING = frozenset(
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _SENDING = frozenset({"run", *_STARTING})
 _FETCHING = "get_async_run_results"
+#: Statements below the lines that make the client of a ``partial``, and ask for its model.
+_MAKING = (ast.Assign, ast.Return)
 _CLIENT = "_client"  # the end of the name of a variable for a client
 _WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING, *_ASKING))
 _OF_CLIENT = frozenset(("close", *_ASKING))
@@ -60,7 +62,7 @@ class Contexts:
 
     def client(self, variable: ast.expr) -> str:
         """Return the variable for the client of a ``partial`` in a variable; '' if it has none."""
-        is_apart = self.form is Form.PARTIAL and _is_watched(self.group, self.draft)
+        is_apart = self.form is Form.PARTIAL and _needs_client(self.group, self.draft)
         return self.draft.text(variable) + _CLIENT if is_apart else ""
 
     def name(self) -> str:
@@ -128,16 +130,17 @@ def form_of(group: Group, draft: Draft) -> Form:
         return Form.CLIENT
     if group.taken or not used <= {*_SENDING, *_ASKING, _FETCHING, "close"}:
         return Form.OBJECT
-    return Form.OBJECT if _is_watched(group, draft) and not _is_kept(group, draft) else Form.PARTIAL
+    if _needs_client(group, draft):
+        return Form.PARTIAL if _is_kept(group, draft) else Form.OBJECT
+    tried = [draft.flows.parents[call] for call in group.creations if draft.is_tried(call)]
+    have_lines = all(isinstance(x, _MAKING) and draft.edits.has_lines(x) for x in tried)
+    return Form.PARTIAL if have_lines else Form.OBJECT
 
 
-def _is_watched(group: Group, draft: Draft) -> bool:
-    """True if contexts are closed or asked, or the program may catch an error of a constructor.
-
-    A ``partial`` has one function, and its client does not ask for the model at once.
-    """
+def _needs_client(group: Group, draft: Draft) -> bool:
+    """True if contexts are closed or asked, which a ``partial`` of their client is not."""
     has_more = any(last_name(call.func) in _OF_CLIENT for call in group.calls)
-    return has_more or _is_entered(group, draft) or any(map(draft.is_tried, group.creations))
+    return has_more or _is_entered(group, draft)
 
 
 def _is_entered(group: Group, draft: Draft) -> bool:
