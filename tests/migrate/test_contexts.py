@@ -22,6 +22,7 @@ def test_model_that_requests_do_not_see() -> None:
         "r = c(i, o, sequence_start=bool(f & 1), sequence_end=bool(f & 2))\n"
     )
     assert todo(migrated(STAR + source, unsafe=False)) == []
+    assert body(f"{source}logger.info('%s', c)\n") == body(source) + "logger.info('%s', c)\n"
 
 
 def test_model_in_an_attribute() -> None:

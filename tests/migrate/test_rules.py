@@ -356,7 +356,7 @@ def test_asynchronous_requests() -> None:
     assert "pool = ThreadPoolExecutor(1)\n" in migrated(STAR + sequence).after.decode()
 
 
-@pytest.mark.parametrize("use", ["print(n)", "f'{n}'", "'%d' % n", "n < 3"])
+@pytest.mark.parametrize("use", ["print(n)", "logger.info(n)", "f'{n}'", "'%d' % n", "n < 3"])
 def test_numbers_of_requests(use: str) -> None:
     """A program that prints or sorts the numbers of its requests keeps the context."""
     source = f"{CONTEXT}n = ctx.async_run(i, o)\nctx.get_async_run_results(n, True)\n{use}\n"

@@ -14,7 +14,7 @@ from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import MODULE
-from tritonclient_shim.rewrite.flows import Flows
+from tritonclient_shim.rewrite.flows import SHOWING, Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
 
@@ -31,10 +31,7 @@ CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
-_SHOWING = frozenset(
-    ("str", "repr", "int", "print", "format", "min", "max", "name", "value")
-    + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
-)
+_SHOWING = SHOWING | frozenset(("str", "repr", "int", "format", "min", "max", "name", "value"))
 
 
 class Draft:

@@ -25,11 +25,15 @@ CONTEXTS = tuple(symbol for symbol in BY_SYMBOL if symbol.endswith("Context"))
 #: Methods that close a context.
 CLOSING = frozenset({"close", "__exit__"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
+#: Calls that show their arguments: ``print``, and methods of loggers.
+SHOWING = frozenset(
+    ("print", "debug", "info", "warning", "warn", "error", "exception", "critical", "log")
+)
 #: Calls that pass their arguments on, or ignore them.
-_HARMLESS = frozenset(
+_HARMLESS = SHOWING | frozenset(
     ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted", "deque")
     + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
-    + ("zip", "setattr", "id", "print")
+    + ("zip", "setattr", "id")
 )
 #: Expressions that make something new of an object, or bind it to a name unseen.
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
@@ -105,7 +109,7 @@ class Flows:
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""
         if isinstance(parent, ast.Call):
-            is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) == "print"
+            is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) in SHOWING
             return is_shown or not self._is_known(parent)
         if isinstance(parent, (ast.Return, ast.Yield)):
             return not self._is_called(parent)
