@@ -13,7 +13,7 @@ from typing import Callable, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
-from tritonclient_shim.migrate.sites import Site, arguments
+from tritonclient_shim.migrate.sites import Site, arguments, first_parameter
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import CONFIGS, Draft, owner
@@ -289,6 +289,10 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
             raise Refused("call the method instead of handing it on")
+        if first_parameter(node, draft.evaluator):
+            if last_name(node.func) not in ("run", "correlation_id"):
+                raise Refused("call the method of a context, not of its class")
+            return class_itself(site.node, draft)
         return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
     owner = draft.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")

@@ -7,6 +7,10 @@ class Context(InferContext):
         InferContext.__init__(self, url, protocol, name, version, verbose, correlation_id, streaming, http_headers)
         self.name = name
 
+    def run(self, inputs, outputs, batch_size=1, **options):
+        print("request of", self.name)
+        return InferContext.run(self, inputs, outputs, batch_size, **options)
+
     def close(self):
         if self._ctx is not None:
             print("closing", self.name)

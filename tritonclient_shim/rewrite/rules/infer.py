@@ -49,7 +49,9 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
 
 def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
     """Return a request. Raise Refused if it cannot be rewritten."""
-    arguments = call_arguments(_parameters(call, draft), call)
+    keeps_call = contexts.form is Form.OBJECT and last_name(call.func) == "run"
+    read = known_arguments if keeps_call else call_arguments
+    arguments = read(_parameters(call, draft), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:

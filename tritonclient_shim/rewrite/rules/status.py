@@ -15,7 +15,7 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.models import CLASS, Contexts, Form, Rule, same_at
+from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
@@ -45,8 +45,6 @@ def asked(unsafe: str = "") -> Rule:
     """Return the rule for a method that reports on past requests; the client has it."""
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        if CLASS in draft.evaluator.of(owner(call)):
-            raise Refused("call the method of a context, not of its class")
         when = unsafe or (_LAST if contexts.starts else "")
         variable = contexts.client(owner(call))
         return Plan("{0}" if variable else "", [variable], "the same", when, at=owner(call))
