@@ -234,6 +234,33 @@ def test_status_that_outlives_its_client() -> None:
     assert 's = server_status(c, "m")\n' in body(source)
 
 
+def test_error_of_a_status() -> None:
+    """Where a program catches the error of an unknown model, the status still raises it."""
+    source = (
+        'def find(name):\n    status = ServerStatusContext("u", 1, name).get_server_status()\n'
+        "    return name in status.model_status\n"
+    )
+    tried = "try:\n    find(n)\nexcept InferenceServerException:\n    pass\n"
+    asked = "    status.get_model_config(name)\n    return status.is_model_ready(name)\n"
+    assert asked in body(source + tried) and "get_model_config" not in body(source)
+    at_once = 'def find(name):\n    return name in ServerStatusContext("u", 1, name)'
+    at_once += f".get_server_status().model_status\n{tried}"
+    assert "return name in server_status(" in body(at_once)
+
+
+def test_status_of_an_unseen_model() -> None:
+    """A status is unsafe if its model is not known where it is read: the helper has all models."""
+    source = (
+        "def make(n):\n    return ServerStatusContext('u', 1, n)\n"
+        "c = make('m')\nprint(c.get_server_status().id)\n"
+    )
+    assert "print(server_status(c).id)\n" in body(source)
+    uses = migrated(STAR + source, unsafe=False).uses
+    assert "of all models" in next(x.what for row, x in uses if row.entry.id == "TS026")
+    two = "c = ServerStatusContext('u', 1, 'a') if x else ServerStatusContext('u', 1, 'b')\n"
+    assert "print(server_status(c).id)\n" in body(f"{two}print(c.get_server_status().id)\n")
+
+
 _CONTROL = 'c = SharedMemoryControlContext("u", ProtocolType.GRPC)\n'
 
 

@@ -6,7 +6,6 @@ A status becomes a model's configuration, or what a v2 server reports.
 from __future__ import annotations
 
 import ast
-from functools import partial
 from typing import Tuple
 
 from tritonclient_shim.migrate.scopes import index, last_name
@@ -20,14 +19,17 @@ from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, same_at
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
+_ALL = "; it is of all models, as the model of the context is not known here"
 _CONFIG = "{model_config}({0}, {1})"
-#: A node, its new text in the form of `Draft.write`, and the parts of the text.
+_BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+#: A node, its new text in the form of `Draft.write` (or the line after it), and the text's parts.
 _Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
-#: The start of a state → its enum in the helpers. Codes of requests have no common start.
-_ENUMS = {"SERVER": "ServerReadyState", "MODEL": "ModelReadyState"}
-_CODES = "RequestStatusCode"
-#: The methods of v1's enums → what Python's enums have instead.
-_METHODS = {"Name": "({0}).name", "Value": "[{0}]"}
+#: v1's enums → the name of a number.
+_NAMES = {
+    "ModelReadyState": "{MODEL_STATES}[{0}]",
+    "ServerReadyState": "{SERVER_STATES}[{0}]",
+    "RequestStatusCode": "{RequestStatusCode}({0}).name",
+}
 _LAST = "it is of the last request that was done"
 
 
@@ -71,23 +73,19 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft, contexts.group)
     if reads:
-        change = partial(_change_reads, reads, draft)
-        return Plan(what="get_model_config(model_name)", also=change)
+        return Plan(what="get_model_config(model_name)", also=lambda: _change_reads(reads, draft))
     lacks = draft.flows.attributes & _LACKS
     lacks |= {"HasField"} if draft.asks_for("config", "ready_state_reason") else set()
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     model = _model(call, draft, contexts.group)
-    parts = (owner(call), model)
+    parts = (owner(call), model or "")
     if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
         return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
-    more = (", {1}" if model else "") + (", part={Status}" if _is_shown(draft) else "")
-    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", _PARTS)
-
-
-def _is_shown(draft: Draft) -> bool:
-    """True if the program may make text of a status, or of a part of one."""
-    return draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
+    is_shown = draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
+    more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
+    unsafe = f"{_PARTS}{_ALL if model is None else ''}"
+    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", unsafe)
 
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
@@ -100,11 +98,9 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
         return []
     reads: list[_Read] = [(call, "{0}", (owner(call),))]
     for models in group.taken:
-        outer = parents[models]
+        outer = parents[models] if models.attr == "model_status" else None
         configs = draft.around_result(outer) if isinstance(outer, ast.Subscript) else []
         known = [x for x in configs if isinstance(x, ast.Attribute) and x.attr == "config"]
-        if models.attr != "model_status":
-            return []
         if isinstance(outer, ast.Compare) and isinstance(outer.ops[-1], (ast.In, ast.NotIn)):
             opposite = "not " if isinstance(outer.ops[0], ast.NotIn) else ""
             parts = (models.value, outer.left)
@@ -115,9 +111,16 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
         else:
             return []
     # errors come with the reads now: the program has to catch them where it did
-    tries = {node for node in draft.flows.around(call) if isinstance(node, ast.Try)}
-    is_caught = all(tries.issubset(draft.flows.around(read)) for read, _, _ in reads)
-    return reads if is_caught and len(reads) > 1 else []
+    blocks = {node for node in draft.flows.around(call) if isinstance(node, _BLOCKS)}
+    is_late = not all(blocks.issubset(draft.flows.around(read)) for read, _, _ in reads)
+    model, statement = _model(call, draft, contexts), parents[call]
+    is_late |= model != "" and any(isinstance(read, ast.Compare) for read, _, _ in reads)
+    if len(reads) > 1 and is_late and draft.is_tried(call):
+        if not (model and isinstance(statement, ast.Assign) and draft.edits.has_lines(statement)):
+            return []
+        client = draft.text(statement.targets[0])
+        reads.append((statement, f"{client}.get_model_config({model})", ()))
+    return reads if len(reads) > 1 else []
 
 
 def _change_reads(reads: list[_Read], draft: Draft) -> None:
@@ -126,30 +129,39 @@ def _change_reads(reads: list[_Read], draft: Draft) -> None:
     has_all = draft.modules == {"grpc"} and "platform" not in draft.flows.attributes
     for read, form, parts in reads:
         config = "{0}.get_model_config({1}).config" if has_all else form
-        draft.write(read, config if form == _CONFIG else form, *parts)
+        if isinstance(read, ast.Assign):
+            draft.edits.after[read].append(form)
+        else:
+            draft.write(read, config if form == _CONFIG else form, *parts)
 
 
-def _model(call: ast.Call, draft: Draft, contexts: Group) -> str:
-    """Return the model in the arguments of the context, '' for none. A status has no other."""
-    known = []
+def _model(call: ast.Call, draft: Draft, contexts: Group) -> str | None:
+    """Return the model of the contexts, '' for none. None: it has no name that is known here."""
+    models = set()
     for item in contexts.creations:
         name = call_arguments(PARAMETERS["TS025"], item).get("model_name")
-        if name is not None and draft.constant(name) is not None:
-            known.append(draft.text(name))
-            if not same_at(name, call, draft):
-                return ""
-    return known[0] if known else ""
+        if name is None or draft.constant(name) is None:
+            models.add("")
+        elif same_at(name, call, draft):
+            models.add(draft.text(name))
+        else:
+            return None
+    return models.pop() if len(models) == 1 else None
 
 
 def state(node: ast.AST, draft: Draft) -> Plan:
     """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the helpers."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return Plan(what="import")
-    name, arguments = last_name(node), getattr(node, "args", [])
-    form, enum = f".{name}", _CODES if name.isupper() else ""
-    enum = _ENUMS.get(name.partition("_")[0], enum)
+    name, arguments, form = last_name(node), getattr(node, "args", []), ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        enum, form = last_name(node.func.value), _METHODS.get(node.func.attr, "")
-    if enum not in (*_ENUMS.values(), _CODES) or not form or len(arguments) > 1:
+        if node.func.attr == "Name":
+            form = _NAMES.get(last_name(node.func.value), "")
+        elif node.func.attr == "Value" and len(arguments) == 1:
+            name, arguments = str(draft.constant(arguments[0])), []
+    if name.isupper():  # codes of requests have no common start
+        is_state = name.startswith(("MODEL_", "SERVER_"))
+        form = f"{{{name}}}" if is_state else f"{{RequestStatusCode}}.{name}"
+    if not form or form.count("{0}") != len(arguments):
         raise Refused("do without v1's messages: no server has them")
-    return Plan(f"{{{enum}}}{form}", arguments, f"{enum} of the helpers")
+    return Plan(form, arguments, "a state or code of the helpers")
