@@ -112,6 +112,24 @@ def test_attribute_before_the_constructor(tmp_path: Path) -> None:
     assert ended.output == "False False\n", ended.output
 
 
+def test_text_of_a_status(tmp_path: Path) -> None:
+    """A part of a status has the text of v1's message, with its escapes."""
+    path, _, text = helper_file(str(tmp_path), ["Status"])
+    Path(path).write_bytes(text)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from tensorrtserver.api import server_status_pb2 as pb\n"
+        "from triton_helpers import Status\n"
+        """reason = "can't load \\"é\\"\\n\\1"\n"""
+        "message = pb.ModelVersionStatus(ready_state=2)\n"
+        "message.ready_state_reason.message = reason\n"
+        "status = Status(ready_state=2, ready_state_reason=Status(message=reason))\n"
+        "print(str(status) == str(message), repr(status) == repr(message))\n"
+    )
+    ended = run(script)
+    assert ended.output == "True True\n", ended.output
+
+
 def test_contexts_that_are_asked() -> None:
     """A context that is asked for its last request gets a client that reports. Others do not."""
     ask = "        return self.ctx.run(i, o), self.ctx.get_last_request_id()\n"
