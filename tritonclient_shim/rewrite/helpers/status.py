@@ -13,7 +13,7 @@ from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.rewrite.helpers.requests import model_config
 
-MODEL_STATES = [f"MODEL_{x}" for x in ("UNKNOWN", "READY", "UNAVAILABLE", "LOADING", "UNLOADING")]
+MODEL_STATES = [f"MODEL_{s}" for s in ("UNKNOWN", "READY", "UNAVAILABLE", "LOADING", "UNLOADING")]
 SERVER_STATES = {2: "SERVER_READY", 10: "SERVER_FAILED_TO_INITIALIZE"}  # servers report no other
 MODEL_READY, SERVER_READY = 1, 2  # most programs name no other
 MODEL_UNKNOWN, MODEL_UNAVAILABLE, MODEL_LOADING, MODEL_UNLOADING = 0, 2, 3, 4
