@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from tritonclient_shim.rewrite.emitted import helper_file
-from tritonclient_shim.rewrite.files import Migrated, migrate
+from tritonclient_shim.rewrite.files import Migrated, migrate, with_helpers
 from tritonclient_shim.rewrite.options import MigrateOptions
 
 STAR = "from tensorrtserver.api import *\n"
@@ -35,11 +35,8 @@ def todo(migration: Migrated) -> list[str]:
 def write(migration: Migrated, script: Path) -> None:
     """Write a migrated script and its module of helpers."""
     script.write_bytes(migration.after)
-    if migration.helpers:
-        path, _, text = helper_file(
-            str(script.parent), migration.helpers, migration.protocols == {"grpc"}
-        )
-        Path(path).write_bytes(text)
+    for module in with_helpers([replace(migration, path=str(script))]):
+        Path(module.path).write_bytes(module.after)
 
 
 class Ran(NamedTuple):

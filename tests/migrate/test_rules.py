@@ -199,6 +199,19 @@ def test_handle_of_another_function() -> None:
     assert "4:TS041" in todo(migrated(STAR + source, unsafe=False))
 
 
+@pytest.mark.parametrize("start", ["(b if f else a).", "put = b."])
+def test_memory_of_a_module_that_is_chosen(start: str) -> None:
+    """A function of shared memory that is chosen at run time stays, and so do its regions."""
+    source = (
+        "import tensorrtserver.shared_memory as a, tensorrtserver.cuda_shared_memory as b\n"
+        "h = a.create_shared_memory_region('a', '/a', 64)\n"
+        f"{start}set_shared_memory_region{'' if '=' in start else '(h, [x])'}\n"
+    )
+    migration = migrated(source)
+    left = [line for line in migration.after.splitlines() if not line.startswith(b"# TODO")]
+    assert left == migration.before.splitlines()
+
+
 def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     """A request whose outputs may be CLASS stays if a use of CLASS stays."""
     source = (
@@ -359,6 +372,18 @@ def test_changed_module_of_helpers(tmp_path: Path) -> None:
         Path(path).write_bytes(changed)
         with pytest.raises(Unreadable, match="would not write it so.*rename it"):
             helper_file(str(tmp_path), ["class_of"], True)
+
+
+def test_methods_of_helpers(tmp_path: Path) -> None:
+    """A class of the helpers has the methods that programs of the folder name, also in strings."""
+    start = "from tensorrtserver.api import grpc_service_pb2_grpc as g\ns = g.GRPCServiceStub(c)\n"
+    module = tmp_path / "triton_helpers.py"
+    write(migrated(f"{start}s.Infer(r)\n"), tmp_path / "one.py")
+    alone = module.read_text("utf-8")
+    assert "    def Infer(" in alone and "def StreamInfer" not in alone and "CopyFrom" not in alone
+    write(migrated(f"{start}getattr(s, 'StreamInfer')(r)\n"), tmp_path / "two.py")
+    both = module.read_text("utf-8")
+    assert "    def Infer(" in both and "def StreamInfer" in both and "CopyFrom" not in both
 
 
 def test_asynchronous_requests() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from functools import lru_cache
-from typing import Iterable, NamedTuple
+from typing import Iterable, Iterator, NamedTuple
 
 from tritonclient_shim.migrate.scopes import Scopes
 from tritonclient_shim.migrate.sources import Unreadable, content
@@ -24,12 +23,16 @@ _HEAD = "# `tritonclient-shim migrate` wrote this file: functions of the files b
 
 
 class _Part(NamedTuple):
-    """A statement with the comments above it, and the names that it binds and reads."""
+    """A statement with the comments above it, and the names that it binds and reads.
+
+    A class has its methods with a double underscore. Others are parts of their own.
+    """
 
     source: str  # '' for the import of a name
     text: str
-    binds: frozenset[str]
-    reads: frozenset[str] = frozenset()
+    binds: frozenset[str]  # '.name' for a method
+    reads: frozenset[str] = frozenset()  # and '.name' for an attribute
+    of: str = ""  # the class of a method
 
 
 @lru_cache(maxsize=None)
@@ -39,9 +42,10 @@ def _parts() -> tuple[_Part, ...]:
     for source in _SOURCES:
         text = content(os.path.join(_FOLDER, f"{source}.py")).decode()
         lines, end = text.splitlines(keepends=True), 0
-        for statement in ast.parse(text).body:
-            part = "".join(lines[end : statement.end_lineno]).strip("\n")
-            end = statement.end_lineno or 0
+        for statement, owner in _split(ast.parse(text)):
+            last = statement.body[-1] if isinstance(statement, ast.ClassDef) else statement
+            part = "".join(lines[end : last.end_lineno]).strip("\n")
+            end = last.end_lineno or 0
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 for name in statement.names:
                     line = import_text(statement, [name])
@@ -49,10 +53,25 @@ def _parts() -> tuple[_Part, ...]:
             elif not isinstance(statement, ast.Expr):
                 scopes = Scopes(ast.Module([statement], []))
                 names = (node for node in scopes.places if isinstance(node, ast.Name))
-                reads = frozenset(x.id for x in names if scopes.owner(x) in (None, scopes.module))
-                parts.append(_Part(source, part, frozenset(scopes.module.bindings), reads))
+                reads = {x.id for x in names if scopes.owner(x) in (None, scopes.module)}
+                reads |= {f".{x.attr}" for x in scopes.places if isinstance(x, ast.Attribute)}
+                mark = "." if owner else ""
+                binds = frozenset(mark + name for name in scopes.module.bindings)
+                parts.append(_Part(source, part, binds, frozenset(reads), owner))
     ours = "from tritonclient_shim."  # these parts are in one module
     return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(ours)))
+
+
+def _split(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements of a module, and each method with its class after the class."""
+    for statement in tree.body:
+        if not isinstance(statement, ast.ClassDef):
+            yield statement, ""
+            continue
+        methods = [x for x in statement.body if not getattr(x, "name", "__").startswith("__")]
+        statement.body = [x for x in statement.body if x not in methods]
+        yield statement, ""
+        yield from ((method, statement.name) for method in methods)
 
 
 def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
@@ -67,18 +86,18 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
 def module_text(wanted: Iterable[str], over_grpc: bool = False) -> str:
     """Return a module with these names and all that they need.
 
-    ``over_grpc``: every client speaks gRPC.
+    ``wanted``: names, and ``.name`` for methods. ``over_grpc``: every client speaks gRPC.
     """
     special = {name for part in _parts() if part.source == _OVER_GRPC for name in part.binds}
     known = [x for x in _parts() if (x.source == _OVER_GRPC) is over_grpc or not x.binds & special]
     names, size = set(wanted), -1
     while size < len(names):
         size = len(names)
-        kept = [part for part in known if part.binds & names]
+        kept = [x for x in known if x.binds & names and (not x.of or x.of in names)]
         names.update(*(part.reads for part in kept))
     imports = _import_lines(part.text for part in kept if not part.source)
-    body = "\n\n\n".join(part.text for part in kept if part.source)
-    return f"{_HEAD}{imports}\n\n{body}\n"
+    body = "".join(("\n\n" if x.of else "\n\n\n") + x.text for x in kept if x.source)
+    return f"{_HEAD}{imports}\n\n{body.lstrip()}\n"
 
 
 def _import_lines(imports: Iterable[str]) -> str:
@@ -101,8 +120,9 @@ def helper_file(
     path, before = os.path.join(folder, f"{MODULE}.py"), b""
     if os.path.exists(path):
         before = content(path)
-        blocks = re.split(r"\n\n+(?=\S)", before.decode(errors="replace").rstrip("\n"))
-        present = {name for part in _parts() if part.text in blocks for name in part.binds}
+        text = before.decode(errors="replace")
+        here = (part for part in _parts() if part.source and f"{part.text}\n" in text)
+        present = {name for part in here for name in part.binds}
         texts = [module_text(sorted(present), is_grpc).encode() for is_grpc in (False, True)]
         if before not in texts:
             raise Unreadable(

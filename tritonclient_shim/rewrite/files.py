@@ -19,7 +19,7 @@ from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
-from tritonclient_shim.rewrite.neighbours import Neighbours
+from tritonclient_shim.rewrite.neighbours import Neighbours, words_of
 from tritonclient_shim.rewrite.options import (
     MigrateOptions,
     Refused,
@@ -47,6 +47,7 @@ class Migrated:
     after: bytes
     uses: _Uses
     helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
+    words: frozenset[str] = frozenset()  # of its program: methods of objects that helpers make
     protocols: frozenset[str] = frozenset()  # of the clients that the file makes
     is_new: bool = False  # the module of helpers, not a file of the user
 
@@ -75,7 +76,8 @@ def migrate(
         draft = Draft(source, text, options, Neighbours(path, texts or {}))
         uses = _rewritten(draft)
         after = restored(draft.edits.changed()).encode(encoding)
-    return Migrated(path, data, after, uses, frozenset(draft.helpers), frozenset(draft.modules))
+    names, words = frozenset(draft.helpers), draft.beside.words.union(words_of(after))
+    return Migrated(path, data, after, uses, names, words, frozenset(draft.modules))
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
@@ -87,6 +89,7 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
     modules = []
     for folder, items in folders.items():
         names = {name for item in items for name in item.helpers}
+        names.update(f".{word}" for item in items for word in item.words)
         is_grpc = {name for item in items for name in item.protocols} == {"grpc"}
         modules.append(Migrated(*helper_file(folder, names, is_grpc), [], is_new=True))
     return [item for item in modules if item.changed]

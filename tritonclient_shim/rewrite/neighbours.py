@@ -34,6 +34,8 @@ class Neighbours:
         stems = imported(own)
         linked = {*importers, *(other for other in others if _stem(other) in stems)}
         self.linked = bool(linked)  # the file imports another file of its program, or is imported
+        #: the words in the other files, if objects of this file may get there
+        self.words = words_of(b"\n".join(others.values() if linked else ()))
         #: it is a module of a package, which imports by relative names
         self.in_package = _in_package(path) and b"__main__" not in own
         #: a file that imports the file, or that it imports, asks for classes
@@ -59,6 +61,11 @@ def importers_first(paths: list[str]) -> list[str]:
         importers.subtract(rest.pop(path))
         ordered.append(path)
     return ordered
+
+
+def words_of(text: bytes) -> frozenset[str]:
+    """Return all words of a text: every name in it, also those that are built in strings."""
+    return frozenset(re.findall(r"\w+", text.decode(errors="replace")))
 
 
 def imported(text: bytes) -> set[str]:

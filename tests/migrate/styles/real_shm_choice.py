@@ -44,7 +44,6 @@ if __name__ == '__main__':
                 shm.set_shared_memory_region(handle, [data])
             shared_memory_ctx.register(handle)
         (op_handles if data is None else ip_handles).append(handle)
-    destroy = cudashm.destroy_shared_memory_region if FLAGS.cuda else shm.destroy_shared_memory_region
 
     shm_status = shared_memory_ctx.get_shared_memory_status()
     for region in sorted(shm_status.shared_memory_region, key=lambda r: r.name):
@@ -65,7 +64,10 @@ if __name__ == '__main__':
             sys.exit(1)
 
     # new values in the same region, one output not in shared memory
-    (cudashm if FLAGS.cuda else shm).set_shared_memory_region(ip_handles[0], [input0_data * 10])
+    if FLAGS.cuda:
+        cudashm.set_shared_memory_region(ip_handles[0], [input0_data * 10])
+    else:
+        shm.set_shared_memory_region(ip_handles[0], [input0_data * 10])
     results = infer_ctx.run({'INPUT0': (ip_handles[0], [16]), 'INPUT1': [input1_data]},
                             {'OUTPUT1': (InferContext.ResultFormat.RAW, op_handles[1]),
                              'OUTPUT0': InferContext.ResultFormat.RAW}, batch_size)
@@ -78,5 +80,8 @@ if __name__ == '__main__':
         print("error as expected:", "already in manager" in ex.message())
     for handle in ip_handles + op_handles:
         shared_memory_ctx.unregister(handle)
-        destroy(handle)
+        if FLAGS.cuda:
+            cudashm.destroy_shared_memory_region(handle)
+        else:
+            shm.destroy_shared_memory_region(handle)
     print(len(shared_memory_ctx.get_shared_memory_status().shared_memory_region), "regions left")

@@ -53,16 +53,6 @@ def create_cuda_region(name, byte_size, device_id):
     return Region(memory, handle, name, memory.get_raw_handle(handle), byte_size, device_id)
 
 
-def set_region(region, arrays):
-    """Put arrays into a region."""
-    region.memory.set_shared_memory_region(region.handle, arrays)
-
-
-def destroy_region(region):
-    """Remove a region."""
-    region.memory.destroy_shared_memory_region(region.handle)
-
-
 def unregister_region(client, region=None):
     """Have the server forget a region, or all: a moment after the last request that uses it."""
     kind = "system" if region is None or region.memory is shared_memory else "cuda"

@@ -15,6 +15,15 @@ class InferModel:
         self.client, self.name, self.function, self.options = client, name, function, options
         client.get_model_config(name)  # raises an error if the server lacks the model
 
+    def __getattr__(self, name):  # what an AskedClient reports
+        return getattr(vars(self).get("client"), name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+
     def run(self, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0, timeout_us=None):
         """Infer with an array for each entry of the batch."""
         if corr_id:  # it is that of later requests, too
@@ -32,15 +41,6 @@ class InferModel:
         if self.client is not None:
             self.client.close()
         self.client = None
-
-    def __getattr__(self, name):  # what an AskedClient reports
-        return getattr(vars(self).get("client"), name)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *raised):
-        self.close()
 
 
 class AskedClient:

@@ -12,13 +12,14 @@ from tritonclient.utils import deserialize_bytes_tensor
 
 from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
 
+SUCCESS = 1  # most programs name no other code
+
 
 class RequestStatusCode(enum.IntEnum):
     """Codes of a request's status, by the names and numbers that they had."""
 
     INVALID, SUCCESS, UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE = range(7)
     UNSUPPORTED, ALREADY_EXISTS = 7, 8
-    INVALID_ARGUMENT, UNIMPLEMENTED = 5, 7  # as gRPC names them
     __str__ = __repr__ = int.__repr__
 
 
@@ -29,9 +30,8 @@ class Record(types.SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         lists = ("input", "output", "dims", "raw_input", "raw_output", "batch_classes")
-        makers = {"meta_data": Record, "cls": Record, "msg": str, "model_name": str}
-        makers.update(server_status=Record, model_status=dict)
-        makers.update(dict.fromkeys(lists, Records))
+        makers = {"meta_data": Record, "cls": Record, "server_status": Record, "model_name": str}
+        makers.update(dict.fromkeys(lists, Records), model_status=dict)
         setattr(self, name, makers.get(name, int)())
         return vars(self)[name]
 
@@ -66,7 +66,7 @@ class InferStub:
             config = model_config(self, request.model_name)
             reply = self.stub.ModelInfer(infer_request(config, request), timeout)
         except grpc.RpcError as error:
-            return failed(error, request, unknown="UNAVAILABLE")
+            return failed(error, request, unknown_model=6)  # UNAVAILABLE
         return infer_response(request, reply, config.max_batch_size > 0)
 
     def infer_future(self, request, timeout=None):
@@ -86,36 +86,31 @@ class InferStub:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
             models = {name: Record(config=model_config(self, name)) for name in names}
         except grpc.RpcError as error:
-            return failed(error, request, unknown="INVALID_ARG")
-        status = Record(id=server.name, version=server.version, model_status=models)
-        status.ready_state = 2  # SERVER_READY
-        return succeeded(server_status=status)
+            return failed(error, request, unknown_model=5)  # INVALID_ARG
+        status = Record(id=server.name, version=server.version, ready_state=2, model_status=models)
+        return response(server_status=status)
 
     def Health(self, request, timeout=None):
         """Return a message that says if the server is ready, or live."""
         live = self.stub.ServerLive(service_pb2.ServerLiveRequest(), timeout).live
         ready = self.stub.ServerReady(service_pb2.ServerReadyRequest(), timeout).ready
-        return succeeded(health=ready if request.mode == "ready" else live)
+        return response(health=ready if request.mode == "ready" else live)
 
 
-def succeeded(**fields):
-    """Return a message of a server with these fields."""
-    return Record(request_status=Record(code=1, server_id="triton"), **fields)
+def response(code=1, message="", **fields):
+    """Return a message of a server with these fields. Code 1 is SUCCESS."""
+    return Record(request_status=Record(code=code, msg=message, server_id="triton"), **fields)
 
 
-def failed(error, request, unknown):
-    """Return a message with the error of a server. Raise one of the connection.
-
-    ``unknown``: the code for a model that the server does not know.
-    """
-    name = error.code().name
-    if name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
+def failed(error, request, unknown_model):
+    """Return a message with the error of a server. Raise one of the connection."""
+    codes = {"NOT_FOUND": unknown_model, "INVALID_ARGUMENT": 5, "UNIMPLEMENTED": 7}
+    codes.update(UNKNOWN=2, ALREADY_EXISTS=8)
+    if error.code().name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"):
         raise error
-    name = unknown if name == "NOT_FOUND" else name
-    code = getattr(RequestStatusCode, name, RequestStatusCode.INTERNAL)
     message = re.sub(r"^\[request id: \S+\] ", "", error.details())
-    status = Record(code=code, msg=message, server_id="triton")
-    return Record(request_status=status, meta_data=Record(id=request.meta_data.id))
+    header = Record(id=request.meta_data.id)
+    return response(codes.get(error.code().name, 3), message, meta_data=header)
 
 
 def infer_request(config, request):
@@ -126,12 +121,11 @@ def infer_request(config, request):
     message.raw_input_contents.extend(map(bytes, request.raw_input))
     for item in header.input:
         tensor = known.get(item.name, model_config_pb2.ModelInput())
-        datatype = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
+        datatype = model_config_pb2.DataType.Name(tensor.data_type).replace("STRING", "BYTES")
         dims = list(item.dims or tensor.dims)
         if config.max_batch_size and len(dims) <= len(tensor.dims):
             dims.insert(0, header.batch_size or 1)
-        datatype = datatype.replace("STRING", "BYTES")
-        message.inputs.add(name=item.name, datatype=datatype, shape=dims)
+        message.inputs.add(name=item.name, datatype=datatype[len("TYPE_") :], shape=dims)
     for item in header.output:
         output = message.outputs.add(name=item.name)
         if item.cls.count:
@@ -151,17 +145,13 @@ def infer_response(request, reply, batches):
         output, content = known[wanted.name]
         message = outputs.add(name=wanted.name)
         if wanted.cls.count:
-            rows = deserialize_bytes_tensor(content).reshape(-1, output.shape[-1])
-            message.batch_classes = [Record(cls=list(map(class_record, row))) for row in rows]
+            for row in deserialize_bytes_tensor(content).reshape(-1, output.shape[-1]):
+                classes = [dict(zip(("idx", "value", "label"), class_of(text))) for text in row]
+                message.batch_classes.add(cls=[Record(**fields) for fields in classes])
         else:
             message.raw = Record(dims=list(output.shape)[batches:])
             raw.append(content)
-    size, number = request.meta_data.batch_size or 1, request.meta_data.id
-    header = Record(output=outputs, batch_size=size, id=number, model_name=reply.model_name)
+    header = Record(output=outputs, batch_size=request.meta_data.batch_size or 1)
+    header.id, header.model_name = request.meta_data.id, reply.model_name
     header.model_version = int(reply.model_version)
-    return succeeded(meta_data=header, raw_output=raw)
-
-
-def class_record(text):
-    """Return the message of a class."""
-    return Record(**dict(zip(("idx", "value", "label"), class_of(text))))
+    return response(meta_data=header, raw_output=raw)

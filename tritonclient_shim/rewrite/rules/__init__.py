@@ -56,11 +56,10 @@ METHODS: Mapping[str, Rule] = {
     "TS060": status.asked(),
     "TS061": status.asked(),
 }
-_STUB = ("TS005", "TS007", "TS008", *(f"TS0{number}" for number in range(72, 81)))
 _UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
-    **dict.fromkeys(_STUB, stub.BY_HAND),
+    **dict.fromkeys(stub.ALL, stub.BY_HAND),
     "TS056": "keep the futures in a list, and wait for one of these",
     **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
 }
@@ -77,8 +76,7 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.by_helper("create_region"),
     "TS086": memory.by_helper("create_cuda_region"),
-    **dict.fromkeys(("TS082", "TS087"), memory.of_handle("set_region")),
-    **dict.fromkeys(("TS083", "TS088"), memory.of_handle("destroy_region")),
+    **dict.fromkeys(("TS082", "TS083", "TS087", "TS088"), memory.of_handle),
     **dict.fromkeys(("TS085", "TS090"), memory.exception),
 }
 LOOSE: Mapping[str, _NodeRule] = {

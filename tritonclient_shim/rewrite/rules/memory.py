@@ -22,18 +22,13 @@ def of_region(form: str) -> Rule:
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         handle = call_arguments(("shm_handle",), call).get("shm_handle")
-        unsafe = _region(handle, draft) if "{1}" in form else ""
+        if "{1}" in form and handle is None:
+            raise Refused("give the handle as the first argument")
+        unsafe = _ELSEWHERE if handle and not draft.flows.of(handle) else ""
         name = form.partition("(")[0].rpartition(".")[2].strip("{}")
         return Plan(form, [owner(call), handle or ""], name, unsafe)
 
     return rule
-
-
-def _region(handle: ast.expr | None, draft: Draft) -> str:
-    """Return what is unsafe about a handle."""
-    if handle is None:
-        raise Refused("give the handle as the first argument")
-    return "" if draft.flows.of(handle) else _ELSEWHERE
 
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -55,26 +50,15 @@ def by_helper(helper: str) -> Callable[[ast.AST, Draft], Plan]:
     return rule
 
 
-def of_handle(helper: str) -> Callable[[ast.AST, Draft], Plan]:
-    """Return the rule for ``set_…`` and ``destroy_shared_memory_region``: of the region's handle.
-
-    ``helper``: what takes a region instead, where the module or the argument is not known.
-    """
-
-    def rule(node: ast.AST, draft: Draft) -> Plan:
-        function = node.func if isinstance(node, ast.Call) else node
-        module = getattr(function, "value", function)
-        if isinstance(function, ast.Name) and not draft.evaluator.names(function):
-            return Plan(what="a variable that has the helper")
-        if function is node or not isinstance(module, (ast.Name, ast.Attribute)):
-            return by_helper(helper)(node, draft)
-        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        unsafe = _region(first, draft)
-        form = f"{{cuda_memory}}().{last_name(function)}" if _is_of_cuda(function, draft) else ""
-        also = partial(draft.write, first, "{old}.handle") if first else None
-        return Plan(form, what="of the region's handle", unsafe=unsafe, at=function, also=also)
-
-    return rule
+def of_handle(node: ast.AST, draft: Draft) -> Plan:
+    """``set_…`` and ``destroy_shared_memory_region``: of the region's handle."""
+    function, arguments = getattr(node, "func", node), getattr(node, "args", [])
+    if not arguments or len(draft.evaluator.of(function)) != 1:
+        raise Refused("call it as a function of one module, with the handle first")
+    unsafe = "" if draft.flows.of(arguments[0]) else _ELSEWHERE
+    form = f"{{cuda_memory}}().{last_name(function)}" if _is_of_cuda(function, draft) else ""
+    also = partial(draft.write, arguments[0], "{old}.handle")
+    return Plan(form, what="of the region's handle", unsafe=unsafe, at=function, also=also)
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:

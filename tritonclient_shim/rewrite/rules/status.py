@@ -160,8 +160,8 @@ def state(node: ast.AST, draft: Draft) -> Plan:
         elif node.func.attr == "Value" and len(arguments) == 1:
             name, arguments = str(draft.constant(arguments[0])), []
     if name.isupper():  # codes of requests have no common start
-        is_state = name.startswith(("MODEL_", "SERVER_"))
-        form = f"{{{name}}}" if is_state else f"{{RequestStatusCode}}.{name}"
+        is_plain = name.startswith(("MODEL_", "SERVER_", "SUCCESS"))
+        form = f"{{{name}}}" if is_plain else f"{{RequestStatusCode}}.{name}"
     if not form or form.count("{0}") != len(arguments):
         raise Refused("do without v1's messages: no server has them")
     return Plan(form, arguments, "a state or code of the helpers")

@@ -19,7 +19,7 @@ CALLS = ("TS072", *_METHODS)
 _REFUSED = ("TS077", "TS078", "TS079", "TS080")
 #: Codes stay with the stub. If the stub goes, they have a rule of their own.
 _CODES = "TS006"
-_ALL = frozenset(("TS005", _CODES, "TS007", "TS008", "TS066", *CALLS, *_REFUSED))
+ALL = frozenset(("TS005", _CODES, "TS007", "TS008", "TS066", *CALLS, *_REFUSED))
 #: The last part of a name in the generated modules → what the helpers have instead.
 _NAMES = {
     "GRPCServiceStub": "InferStub",
@@ -39,7 +39,7 @@ _UNSAFE = "unsafe: messages become plain objects, which take any field; --unsafe
 def rewrite(draft: Draft) -> None:
     """Rewrite the uses of the raw stub, if all are known."""
     imports = (ast.Import, ast.ImportFrom)
-    sites = [x for x in draft.sites if x.id in _ALL and not isinstance(x.node, imports)]
+    sites = [x for x in draft.sites if x.id in ALL and not isinstance(x.node, imports)]
     if not any(site.id == "TS072" for site in sites):
         return
     named = [site for site in sites if site.id not in (*_METHODS, _CODES)]
