@@ -84,20 +84,6 @@ class Worker:
     assert body(run + local).endswith("    ask(ctx)\n    ctx_client.close()\n")
 
 
-def test_model_that_is_asked_for() -> None:
-    """A client asks for its model where the program may catch an error of the constructor."""
-    known = "def get(n):\n    if n not in known:\n        known[n] = NEW\n    return known[n]\n"
-    source = f"known = {{}}\n{known}try:\n    get(m).run(i, o)\nexcept OSError:\n    pass\n"
-    made = """\
-        client = grpcclient.InferenceServerClient('u')
-        client.get_model_config(n)
-        known[n] = partial(infer, client, n)
-"""
-    new = body(source.replace("NEW", "InferContext('u', 1, n)"))
-    assert made in new and "    get(m)(i, o)\n" in new
-    assert "old or InferModel(" in body(source.replace("NEW", "old or InferContext('u', 1, n)"))
-
-
 def test_attribute_before_the_constructor(tmp_path: Path) -> None:
     """An attribute that an InferModel lacks is an AttributeError, also before it has a client."""
     path, _, text = helper_file(str(tmp_path), ["InferModel"])

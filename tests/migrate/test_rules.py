@@ -66,13 +66,6 @@ def test_unsafe_needs_the_option() -> None:
     assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
 
 
-def test_error_of_the_constructor_is_kept() -> None:
-    """A context in a ``try`` becomes a client with a check of the model."""
-    assert 'ctx.get_model_config("simple")' in body(
-        f"try:\n    {CONTEXT}except InferenceServerException as e:\n    print(e.message())\n"
-    )
-
-
 def test_error_that_tells_of_the_server() -> None:
     """The ids of an error keep the contexts that raise it."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
@@ -81,19 +74,6 @@ def test_error_that_tells_of_the_server() -> None:
     assert "tritonclient.utils" not in migration.after.decode()
     assert migrated(migration.after.decode()).after == migration.after
     assert "3:TS050" in todo(migrated(STAR + source.replace("e.req", "get().req")))
-
-
-def test_import_with_a_fallback() -> None:
-    """An import of v1 goes even if its fallback binds the name."""
-    source = (
-        "try:\n    from tensorrtserver.api import InferContext\n    there = True\n"
-        "except ImportError:\n    InferContext, there = None, False\n"
-        'def f():\n    c = InferContext("u", 1, "m")\n    return c.run(i, o)\n'
-    )
-    migration = migrated(source)
-    assert todo(migration) == []
-    assert "tensorrtserver" not in migration.after.decode()
-    assert "try:\n    there = True\nexcept" in migration.after.decode()
 
 
 def test_imports_in_a_block() -> None:
@@ -221,13 +201,6 @@ def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     assert 'infer(ctx, "simple", i, wanted)' in body(source)
 
 
-def test_protocol_by_its_name() -> None:
-    """A protocol from literal text becomes the text in lower case."""
-    assert body('print(is_up(ProtocolType.from_str("gRPC")))\n', unsafe=False) == (
-        'print(is_up("grpc"))\n'
-    )
-
-
 def test_method_that_is_called_on_its_class() -> None:
     """A method called on its class stays, also if the file makes only one object."""
     creation = "s = ServerStatusContext(u, 1)\n"
@@ -235,30 +208,6 @@ def test_method_that_is_called_on_its_class() -> None:
     migration = migrated(source)
     assert "ServerStatusContext.get_server_status()" in migration.after.decode()
     assert "3:TS026" in todo(migration)
-
-
-def test_status_that_outlives_its_client() -> None:
-    """A status is read at once if its client is closed before its configurations are read."""
-    source = (
-        'with ServerStatusContext("u", ProtocolType.GRPC, "m") as c:\n'
-        "    s = c.get_server_status()\n"
-        'print(s.model_status["m"].config)\n'
-    )
-    assert 's = server_status(c, "m")\n' in body(source)
-
-
-def test_error_of_a_status() -> None:
-    """Where a program catches the error of an unknown model, the status still raises it."""
-    source = (
-        'def find(name):\n    status = ServerStatusContext("u", 1, name).get_server_status()\n'
-        "    return name in status.model_status\n"
-    )
-    tried = "try:\n    find(n)\nexcept InferenceServerException:\n    pass\n"
-    asked = "    status.get_model_config(name)\n    return status.is_model_ready(name)\n"
-    assert asked in body(source + tried) and "get_model_config" not in body(source)
-    at_once = 'def find(name):\n    return name in ServerStatusContext("u", 1, name)'
-    at_once += f".get_server_status().model_status\n{tried}"
-    assert "return name in server_status(" in body(at_once)
 
 
 def test_status_of_an_unseen_model() -> None:
