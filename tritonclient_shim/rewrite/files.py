@@ -47,7 +47,7 @@ class Migrated:
     after: bytes
     uses: _Uses
     helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
-    words: frozenset[str] = frozenset()  # of its program: methods of objects that helpers make
+    words: frozenset[str] = frozenset()  # in its program: the methods that it may call
     protocols: frozenset[str] = frozenset()  # of the clients that the file makes
     is_new: bool = False  # the module of helpers, not a file of the user
 

@@ -64,7 +64,7 @@ def importers_first(paths: list[str]) -> list[str]:
 
 
 def words_of(text: bytes) -> frozenset[str]:
-    """Return all words of a text: every name in it, also those that are built in strings."""
+    """Return all words of a text: its names, and those in strings and comments."""
     return frozenset(re.findall(r"\w+", text.decode(errors="replace")))
 
 
