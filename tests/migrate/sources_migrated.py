@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.files import Migrated, migrate, with_helpers
 from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -57,3 +58,12 @@ def run(script: Path, *arguments: str) -> Ran:
         env={**os.environ, "TRITON_SHIM_WARNINGS": "off"},
     )
     return Ran(done.returncode, done.stdout)
+
+
+def run_with_helpers(folder: Path, name: str, source: str) -> Ran:
+    """Run a program in a folder, beside a module of helpers with one name."""
+    path, _, text = helper_file(str(folder), [name])
+    Path(path).write_bytes(text)
+    script = folder / "script.py"
+    script.write_text(f"from triton_helpers import {name}\n{source}", "utf-8")
+    return run(script)

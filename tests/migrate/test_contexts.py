@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
-from tritonclient_shim.rewrite.emitted import helper_file
+from tests.migrate.sources_migrated import STAR, body, migrated, run_with_helpers, todo
 
 _NOT_SEEN = "def make(n):\n    return InferContext('u', 1, n, correlation_id=k)\n"
 
@@ -86,33 +85,25 @@ class Worker:
 
 def test_attribute_before_the_constructor(tmp_path: Path) -> None:
     """An attribute that an InferModel lacks is an AttributeError, also before it has a client."""
-    path, _, text = helper_file(str(tmp_path), ["InferModel"])
-    Path(path).write_bytes(text)
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from triton_helpers import InferModel\n"
+    source = (
         "class Model(InferModel):\n    def __init__(self):\n        pass\n"
         "model = Model()\nprint(hasattr(model, 'size'), hasattr(model, 'client'))\n"
     )
-    ended = run(script)
+    ended = run_with_helpers(tmp_path, "InferModel", source)
     assert ended.output == "False False\n", ended.output
 
 
 def test_text_of_a_status(tmp_path: Path) -> None:
     """A part of a status has the text of v1's message, with its escapes."""
-    path, _, text = helper_file(str(tmp_path), ["Status"])
-    Path(path).write_bytes(text)
-    script = tmp_path / "script.py"
-    script.write_text(
+    source = (
         "from tensorrtserver.api import server_status_pb2 as pb\n"
-        "from triton_helpers import Status\n"
         """reason = "can't load \\"é\\"\\n\\1"\n"""
         "message = pb.ModelVersionStatus(ready_state=2)\n"
         "message.ready_state_reason.message = reason\n"
         "status = Status(ready_state=2, ready_state_reason=Status(message=reason))\n"
         "print(str(status) == str(message), repr(status) == repr(message))\n"
     )
-    ended = run(script)
+    ended = run_with_helpers(tmp_path, "Status", source)
     assert ended.output == "True True\n", ended.output
 
 

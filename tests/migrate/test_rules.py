@@ -66,6 +66,13 @@ def test_unsafe_needs_the_option() -> None:
     assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
 
 
+def test_error_of_the_constructor_is_kept() -> None:
+    """A context in a ``try`` becomes a client with a check of the model."""
+    assert 'ctx.get_model_config("simple")' in body(
+        f"try:\n    {CONTEXT}except InferenceServerException as e:\n    print(e.message())\n"
+    )
+
+
 def test_error_that_tells_of_the_server() -> None:
     """The ids of an error keep the contexts that raise it."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
@@ -199,6 +206,13 @@ def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     )
     assert body(source, unsafe=False).endswith("ctx.run(i, wanted)\n")
     assert 'infer(ctx, "simple", i, wanted)' in body(source)
+
+
+def test_protocol_by_its_name() -> None:
+    """A protocol from literal text becomes the text in lower case."""
+    assert body('print(is_up(ProtocolType.from_str("gRPC")))\n', unsafe=False) == (
+        'print(is_up("grpc"))\n'
+    )
 
 
 def test_method_that_is_called_on_its_class() -> None:

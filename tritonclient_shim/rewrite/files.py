@@ -19,7 +19,7 @@ from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
-from tritonclient_shim.rewrite.neighbours import Neighbours, words_of
+from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import (
     MigrateOptions,
     Refused,
@@ -76,7 +76,8 @@ def migrate(
         draft = Draft(source, text, options, Neighbours(path, texts or {}))
         uses = _rewritten(draft)
         after = restored(draft.edits.changed()).encode(encoding)
-    names, words = frozenset(draft.helpers), draft.beside.words.union(words_of(after))
+    names = frozenset(draft.helpers)
+    words = draft.beside.words(after) if names else names
     return Migrated(path, data, after, uses, names, words, frozenset(draft.modules))
 
 

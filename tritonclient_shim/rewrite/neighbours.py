@@ -34,8 +34,8 @@ class Neighbours:
         stems = imported(own)
         linked = {*importers, *(other for other in others if _stem(other) in stems)}
         self.linked = bool(linked)  # the file imports another file of its program, or is imported
-        #: the words in the other files, if objects of this file may get there
-        self.words = words_of(b"\n".join(others.values() if linked else ()))
+        #: the texts where objects of this file may get
+        self._reached = list(others.values()) if linked else []
         #: it is a module of a package, which imports by relative names
         self.in_package = _in_package(path) and b"__main__" not in own
         #: a file that imports the file, or that it imports, asks for classes
@@ -49,6 +49,11 @@ class Neighbours:
             with suppress(Unreadable):
                 self.taken |= _free_names(importer, text, stem)
 
+    def words(self, text: bytes) -> frozenset[str]:
+        """Return all words of the file's new text, and of the files that its objects may reach."""
+        program = b"\n".join([text, *self._reached])
+        return frozenset(re.findall(r"\w+", program.decode(errors="replace")))
+
 
 def importers_first(paths: list[str]) -> list[str]:
     """Sort files so that each file comes after its importers, unless they import each other."""
@@ -61,11 +66,6 @@ def importers_first(paths: list[str]) -> list[str]:
         importers.subtract(rest.pop(path))
         ordered.append(path)
     return ordered
-
-
-def words_of(text: bytes) -> frozenset[str]:
-    """Return all words of a text: its names, and those in strings and comments."""
-    return frozenset(re.findall(r"\w+", text.decode(errors="replace")))
 
 
 def imported(text: bytes) -> set[str]:
