@@ -74,7 +74,9 @@ OWN = (
             *("real_text_batch", "late_import", "multiproc"),
             *("real_async_global", "real_errors", "real_model_only_there", "real_speech_class"),
             *("real_batches", "real_closing_subclass", "real_config_print"),
-            *("real_strings", "real_subclass", "star_names", "thread_last"),
+            *("real_strings", "real_subclass", "star_names", "thread_last", "all_models"),
+            *("batches", "contexts_by_name", "futures", "last_requests", "literal_requests"),
+            *("named_models", "sorted_requests", "threads_in_turn"),
         )
     ),
     *(
@@ -94,6 +96,7 @@ OWN = (
     ),
     _own("real_health_status", *PLACES, alone=True),
     _own("real_status_counts", *PLACES, alone=True),
+    _own("statuses", *PLACES, alone=True),
     _own("shm_in_use", *PLACES, alone=True),
     _own("shm_strings", *PLACES, alone=True),
     _own("real_unittest_util", variables=VARIABLES, alone=True),
@@ -105,6 +108,7 @@ OWN = (
     _own("real_stub_by_name", "{url}", protocols=GRPC),
     _own("real_stub_future", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
+    _own("stub_calls", "{url}", protocols=GRPC),
     _own("stub_status", "{url}", protocols=GRPC),
     _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),
     _own("real_grpc_image-async", "-u", "{url}", *_PICTURES, "-a", protocols=GRPC),

@@ -66,13 +66,6 @@ def test_unsafe_needs_the_option() -> None:
     assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
 
 
-def test_error_of_the_constructor_is_kept() -> None:
-    """A context in a ``try`` becomes a client with a check of the model."""
-    assert 'ctx.get_model_config("simple")' in body(
-        f"try:\n    {CONTEXT}except InferenceServerException as e:\n    print(e.message())\n"
-    )
-
-
 def test_error_that_tells_of_the_server() -> None:
     """The ids of an error keep the contexts that raise it."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
@@ -268,12 +261,18 @@ def test_client_for_each_thread() -> None:
     assert "ThreadClient(" not in body(threads, "grpc") + body(_USED, "http")
 
 
-def test_error_of_the_constructor() -> None:
-    """A function checks the model of its context if the file catches the error."""
-    source = "def make(name):\n    c = InferContext('u', 1, name)\n    return c.run(a, b)\n"
-    tried = f"{source}try:\n    make(n)\nexcept InferenceServerException:\n    print('refused')\n"
-    assert "c.get_model_config(name)" in body(tried)
-    assert "get_model_config(" not in body(source)
+def test_error_of_a_constructor() -> None:
+    """Only a ``try`` around a context or around calls of its function makes a client ask."""
+    start = "def make(n='m'):\n    c = InferContext('u', 1, {})\n    return {}\n"
+    made = start.format("n", "c.run(i, o)")
+    tried = "try:\n    {}\nexcept InferenceServerException as e:\n    print(e.message())\n"
+    asks = "c.get_model_config(n)"
+    assert 'ctx.get_model_config("simple")' in body(tried.format(CONTEXT))
+    assert asks in body(made + tried.format("make(m)"))
+    returned = body(start.format("'m'", "c") + tried.format("make().run(i, o)"))
+    assert "c.get_model_config('m')" in returned
+    assert asks in body(made + "def all():\n    make(m)\n" + tried.format("all()"))
+    assert "get_model_config(" not in body(made) + body(made + tried.format("other()"))
 
 
 @pytest.mark.parametrize("over_grpc", [True, False])
@@ -418,16 +417,6 @@ def test_choice_of_a_protocol(choice: str) -> None:
         f"{STAR}for p in ProtocolType.GRPC, ProtocolType.HTTP:\n    ServerHealthContext('u', p)\n"
     )
     assert b"connect(p, 'u')" in migrated(loop, "grpc").after
-
-
-def test_error_that_other_code_catches() -> None:
-    """Only a ``try`` around a context or around calls of its function makes a client ask."""
-    made = "def make():\n    c = InferContext('u', 1, 'm')\n    return c\n"
-    tried = "try:\n    {}\nexcept InferenceServerException:\n    pass\n"
-    asks = "c.get_model_config('m')"
-    assert asks in body(made + tried.format("make().run(i, o)"))
-    assert asks in body(made + "def all():\n    make()\n" + tried.format("all()"))
-    assert asks not in body(made + tried.format("other()"))
 
 
 def test_iterators_of_python_2() -> None:

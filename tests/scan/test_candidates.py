@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migrate import uses
+from tests.migrate import test_programs_scan as programs
 from tests.scan.scan_runs import RUN, STAR, Scanner
 from tests.scan.test_corpus import CORPUS, expected
 from tritonclient_shim.cli import main
@@ -19,8 +19,8 @@ OLD_NUMPY = "import numpy as np\nx = np.bool\n"
 
 def test_each_program_with_uses_is_analysed(tmp_path: Path) -> None:
     """Every program with an expected use is a candidate, also without its neighbours."""
-    for path in uses.sources_of_programs():
-        if uses.expected().get(uses.name_of(path)):
+    for path in programs.sources_of_programs():
+        if programs.expected().get(programs.name_of(path)):
             assert may_use_v1(str(path), path.read_bytes()), path
     for path in CORPUS:
         content = path.read_bytes()
