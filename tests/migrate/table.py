@@ -97,6 +97,8 @@ OWN = (
     _own("real_health_status", *PLACES, alone=True),
     _own("real_status_counts", *PLACES, alone=True),
     _own("statuses", *PLACES, alone=True),
+    _own("fetched_elsewhere", *PLACES),
+    _own("formats_elsewhere", *PLACES, alone=True),
     _own("shm_in_use", *PLACES, alone=True),
     _own("shm_strings", *PLACES, alone=True),
     _own("real_unittest_util", variables=VARIABLES, alone=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from testbed import TritonServer
 from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
 from tests.migrate.table import STYLES_FOLDER
+from tritonclient_shim.cli import main
 from tritonclient_shim.cli._models import models_of
 from tritonclient_shim.rewrite.files import Migrated, migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
@@ -131,3 +133,18 @@ def test_futures_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) 
     assert 'pool.submit(ctx.infer, "identity_string", inputs, outputs=[' in text
     assert ".add_done_callback(partial(finished, 1, ctx))\n" in text
     assert "print(number, got.as_numpy(OUTPUT)[0].tolist())\n" in text
+
+
+def test_asynchronous_requests_of_another_file(triton: TritonServer, tmp_path: Path) -> None:
+    """A context stays if a file without v1 starts its requests. With an import there, it goes."""
+    folder = tmp_path / "program"
+    shutil.copytree(STYLES_FOLDER / "fetched_elsewhere", folder)
+    before = run(folder / "main.py", triton.http, "http")
+    reason = "import v1 in all files that start or fetch asynchronous requests"
+    options = MigrateOptions(unsafe=True)
+    script = folder / "main.py"
+    assert reason in migrate(str(script), script.read_bytes(), options).after.decode()
+    sender = folder / "sender.py"
+    sender.write_text(f"from tensorrtserver.api import InferContext\n{sender.read_text()}")
+    assert main(["migrate", "--write", "--unsafe", str(folder)]) == 0
+    assert run(script, triton.http, "http") == before

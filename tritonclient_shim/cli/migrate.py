@@ -39,6 +39,7 @@ _NEXT = "Nothing is written; --write writes the changes.\n"
 class _Work:
     """The files that were migrated, and why others were not."""
 
+    texts: dict[str, bytes | None]  # by absolute path; None is not known yet
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
@@ -106,10 +107,14 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    work = _Work()
+    texts: dict[str, bytes | None] = dict.fromkeys(map(os.path.abspath, paths))
     with without_syntax_warnings():
-        for path in importers_first(paths):
-            _migrate_file(path, options, work)
+        for _ in range(5):  # until each file keeps what the files beside it need
+            before, work = dict(texts), _Work(texts)
+            for path in importers_first(paths):
+                _migrate_file(path, options, work)
+            if before == texts or not any(file.todo for file in work.files):
+                break
     work.files.sort(key=lambda file: paths.index(file.path))
     try:
         work.files += with_helpers(work.files)
@@ -129,17 +134,17 @@ def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
     from tritonclient_shim.migrate.sources import Unreadable, content
     from tritonclient_shim.rewrite.files import Migrated, migrate
 
+    own = os.path.abspath(path)
     try:
         data = content(path)
-        if not may_use_v1(path, data):
-            work.files.append(Migrated(path, data, data, []))
-            return
-        texts = {os.path.abspath(file.path): file.after for file in work.files if file.changed}
-        work.files.append(migrate(path, data, options, texts))
-    except Unreadable as error:
-        work.failures.append(str(error))
+        uses_v1, done = may_use_v1(path, data), Migrated(path, data, data, [])
+        done = migrate(path, data, options, work.texts) if uses_v1 else done
+        work.texts[own] = done.after
+        work.files.append(done)
     except Exception as error:  # one file must not keep the others from being migrated
-        work.failures.append(f"{path}: {_bug(error)}")
+        work.texts.pop(own, None)
+        is_bug = not isinstance(error, Unreadable)
+        work.failures.append(f"{path}: {_bug(error)}" if is_bug else str(error))
 
 
 def _bug(error: Exception) -> str:

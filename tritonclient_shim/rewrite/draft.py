@@ -54,15 +54,19 @@ class Draft:
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
         self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
+        is_safe = beside.linked and not options.unsafe
+        self.protocols_stay = beside.has_contexts or is_safe  # for contexts of other files
         ours = (x for x in source.tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
         helpers = {name.asname or name.name for statement in ours for name in statement.names}
-        self._names = self.evaluator.scopes.names - helpers  # that an earlier run imported
+        read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
+        #: also what a star import of the program binds, but not what an earlier run imported
+        self._names = (self.evaluator.scopes.names | read) - helpers
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
-        self.contexts_stay = False  # some contexts do, with their constants outside of calls
+        self.formats_stay = beside.has_requests or is_safe  # outside of calls, for those that stay
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
@@ -129,7 +133,7 @@ class Draft:
                     return True
         return False
 
-    def around_result(self, node: ast.expr) -> list[ast.AST]:
+    def around_result(self, node: ast.AST) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
         parents = self.flows.parents
         target = getattr(parents[node], "targets", [None])[0]

@@ -35,6 +35,7 @@ _NO_RULE = "write it anew: the guide has its successor"
 _NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
 _IMPORT = SiteOutcome(State.SAFE, "import")
 _STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
+_ON_DISK: Mapping[str, bytes | None] = {}
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
 
@@ -63,21 +64,21 @@ class Migrated:
 
 
 def migrate(
-    path: str, data: bytes, options: MigrateOptions, texts: Mapping[str, bytes] | None = None
+    path: str, data: bytes, options: MigrateOptions, texts: Mapping[str, bytes | None] = _ON_DISK
 ) -> Migrated:
     """Rewrite a file. Raise Unreadable if it cannot be parsed.
 
-    ``texts``: absolute path → the new text of a file.
+    ``texts``: absolute path → the new text of a file, None if it is not known yet.
     """
     source = sources.parsed(path, data)
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
-        draft = Draft(source, text, options, Neighbours(path, texts or {}))
+        draft = Draft(source, text, options, Neighbours(path, texts))
         uses = _rewritten(draft)
         after = restored(draft.edits.changed()).encode(encoding)
     names = frozenset(draft.helpers)
-    words = draft.beside.words(after) if names else names
+    words = draft.beside.words(after, bool(names)) if after != data else names
     return Migrated(path, data, after, uses, names, words, frozenset(draft.modules))
 
 
@@ -90,7 +91,7 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
     modules = []
     for folder, items in folders.items():
         names = {name for item in items for name in item.helpers}
-        names.update(f".{word}" for item in items for word in item.words)
+        names.update(f".{word}" for item in done for word in item.words)
         is_grpc = {name for item in items for name in item.protocols} == {"grpc"}
         modules.append(Migrated(*helper_file(folder, names, is_grpc), [], is_new=True))
     return [item for item in modules if item.changed]
@@ -98,7 +99,7 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
 
 def scan(source: ParsedSource) -> list[UsageRow]:
     """Return every legacy use, once per line. Mark those that ``migrate --unsafe`` rewrites."""
-    options, beside = MigrateOptions(unsafe=True), Neighbours(source.path, {})
+    options, beside = MigrateOptions(unsafe=True), Neighbours(source.path)
     uses = _rewritten(Draft(source, "\n".join(source.lines), options, beside))
     return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
 

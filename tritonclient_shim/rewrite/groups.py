@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, List, Tuple
+from typing import Callable, Collection, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
@@ -29,7 +29,7 @@ from tritonclient_shim.rewrite.rules import (
     RENAMED,
 )
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
-from tritonclient_shim.rewrite.rules.infer import has_regions
+from tritonclient_shim.rewrite.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.rewrite.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.rewrite.rules.names import is_protocol
 
@@ -39,9 +39,11 @@ _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
-_SHARED = "write its outputs in the call: a context that stays has them, too"
+_SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
+_STARTS = "import v1 in all files that start or fetch asynchronous requests"
+_HANDED = "rewrite the files first that import it: their contexts may get its handles"
 _KEPT = "stays for the contexts that stay"
 Plans = List[Tuple[ast.AST, Plan]]
 
@@ -64,34 +66,35 @@ class _Unit:
 def rewrite(draft: Draft) -> None:
     """Rewrite every unit that can be rewritten, and its constants."""
     units = _units(draft)
-    plans: Plans = []
+    plans_of: dict[_Unit, Plans] = {}
     for unit in units:
         try:
-            plans += _plans(unit, draft)
+            plans_of[unit] = _plans(unit, draft)
         except Refused as refused:
             refused.node = refused.node or unit.groups[0].creations[0]
             unit.stays = refused
     senders = [unit for unit in units if INFER in unit.kinds]
     reasons = [unit.stays for unit in senders if unit.stays]
-    draft.contexts_stay = bool(reasons)
-    if reasons and draft.has("TS063", "TS081", "TS086"):
+    draft.formats_stay |= bool(reasons)
+    if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086")):
         for unit in senders:
             unit.stays = unit.stays or _shared(unit, draft)
     for unit in units:
         if unit.stays:
             _leave(unit, unit.stays, draft)
-    plans = [(node, plan) for node, plan in plans if node not in draft.outcomes]
+    known = (item for unit in units if not unit.stays for item in plans_of[unit])
+    plans = [(node, plan) for node, plan in known if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
 
 
 def _shared(unit: _Unit, draft: Draft) -> Refused | None:
-    """Return why a unit stays with others: outputs in a variable may be those of all contexts."""
+    """Return why a unit stays with others: formats in a variable may be those of all contexts."""
     calls = {call for group in unit.groups for call in group.calls}
     for site in draft.sites:
         if site.id in REQUESTS and site.call in calls:
             outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
-            if not isinstance(outputs, ast.Dict):
+            if outputs and hidden_formats(outputs, draft):
                 return Refused(_SHARED, node=site.call)
     return None
 
@@ -103,6 +106,11 @@ def _units(draft: Draft) -> list[_Unit]:
     takers = {site.call for site in draft.sites if _takes_regions(site, draft)}
     memory = _Unit([], [site for site in draft.sites if site.id in MEMORY])
     by_kind = {kind: _Unit([], strays.get(kind, []), kind, lost.get(kind)) for kind in CONTEXTS}
+    for unit in by_kind.values():
+        if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
+            memory.stays = unit.stays
+    if memory.sites and draft.beside.has_requests:
+        memory.stays = _first(MEMORY, _HANDED, draft)
     alone = []
     for group in groups:
         unit = by_kind[group.kind]
@@ -149,13 +157,17 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.options.unsafe:
         lost.pop(INFER, None)
     unreadable = _refusal(_FORMS, draft)
-    if unreadable:
-        lost[INFER] = unreadable
+    if draft.beside.starts or unreadable:
+        lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
     if draft.errors_stay:
-        asking = [site.whole for site in draft.sites if site.id in ("TS016", "TS017")]
-        node = [*asking, *(site.whole for site in draft.sites)][0]
-        lost = dict.fromkeys(CONTEXTS, Refused(_ERRORS, node=node))
+        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), _ERRORS, draft))
     return lost, strays
+
+
+def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:
+    """Return a reason at the first use with one of these ids, or else at the first use."""
+    nodes = [site.whole for site in draft.sites if site.id in ids]
+    return Refused(reason, node=[*nodes, draft.sites[0].whole][0])
 
 
 def _is_held(site: Site) -> bool:
@@ -187,9 +199,6 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
         draft.kept.add("tensorrtserver.shared_memory")
     if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
-    for group in unit.groups:
-        for call in group.creations:
-            _keep_protocol(call, CREATIONS[group.kind], draft)
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
     line = getattr(stays.node, "lineno", 0)
     for site in draft.sites:
@@ -199,28 +208,15 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
             draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
 
 
-def _keep_protocol(call: ast.Call, id: str, draft: Draft) -> None:
-    """Give a context that stays v1's number of a protocol that another file may name now."""
-    protocol = arguments(PARAMETERS[id], call).get("protocol")
-    is_number = last_name(getattr(protocol, "func", call)) == "protocol_number"
-    is_known = is_number or draft.evaluator.of(protocol)
-    if protocol and draft.options.unsafe and draft.beside.linked and not is_known:
-        draft.write(protocol, "{protocol_number}({old})")
-
-
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
-    """Return plans for formats, flags and protocols.
-
-    Outside of calls, what contexts that stay may need stays. Flags have equal numbers.
-    """
+    """Return plans for formats, flags and protocols. What contexts that stay may need stays."""
     changed = {node for node, _ in plans}
     kept = Refused(_KEPT, by_option=True)
-    elsewhere = draft.beside.has_contexts or (draft.beside.linked and not draft.options.unsafe)
-    reason = kept if is_partial or elsewhere else _refusal(PROTOCOLS, draft)
+    reason = kept if is_partial or draft.protocols_stay else _refusal(PROTOCOLS, draft)
     if not reason and draft.shows(is_protocol):
         reason = Refused("print a name of your own in place of the protocol")
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
-    if draft.contexts_stay or elsewhere:
+    if draft.formats_stay:
         reasons.update(dict.fromkeys(_FORMS, kept))
     constants: Plans = []
     for site in draft.sites:

@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Iterator, Mapping
 
-from tritonclient_shim.migrate.imports import API, star_of
+from tritonclient_shim.migrate.imports import API, may_use_v1, star_of
 from tritonclient_shim.migrate.scopes import Scopes, last_name
 from tritonclient_shim.migrate.sources import ENDINGS, Unreadable, content, parsed
 from tritonclient_shim.rewrite.emitted import MODULE
@@ -17,16 +17,19 @@ from tritonclient_shim.rewrite.emitted import MODULE
 _IMPORT = re.compile(r"(?:^|\\n|\")[ \t]*(?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+[^\n\"#]*", re.M)
 _ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
 _ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
+_ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_request)\(")
+_REQUESTS = re.compile(rb"InferContext|SharedMemoryControlContext")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 
 
 class Neighbours:
     """The files beside a file that import it, or that it imports.
 
-    ``texts``: path → text that will replace the file on disk.
+    ``texts``: path → text that will replace the file on disk, None if it is not known yet. Without
+    it, all files will be replaced.
     """
 
-    def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
+    def __init__(self, path: str, texts: Mapping[str, bytes | None] | None = None) -> None:
         path = os.path.abspath(path)
         stem, own = _stem(path), _text(path, texts)
         others = {other: _text(other, texts) for other in _beside(path)}
@@ -38,10 +41,15 @@ class Neighbours:
         self._reached = list(others.values()) if linked else []
         #: it is a module of a package, which imports by relative names
         self.in_package = _in_package(path) and b"__main__" not in own
-        #: a file that imports the file, or that it imports, asks for classes
-        self.has_classes = any(b"ResultFormat.CLASS" in _text(other, {}) for other in linked)
+        before = [_text(other) for other in linked]
+        self.has_classes = any(b"ResultFormat.CLASS" in text for text in before)
+        unread = [text for x, text in others.items() if linked and not may_use_v1(x, text)]
+        self.starts = any(map(_ASYNC.search, unread))  # asynchronous requests
+        known = (x for x in linked if texts is not None and texts.get(x, b"") is not None)
+        left = b"\n".join(others[x] for x in known)
+        self.has_contexts = bool(_LEGACY.search(left))  # linked files have contexts of v1
+        self.has_requests = bool(_REQUESTS.search(left))  # or its requests, or their formats
         all_text = b"\n".join(importers.values())
-        self.has_contexts = bool(_LEGACY.search(all_text))  # importers have contexts of v1
         self.asks_errors = bool(_ERROR_IDS.search(all_text))  # importers ask errors for their ids
         self.asks = bool(_ASKED.search(all_text))  # importers ask contexts for their last request
         self.taken: set[str] = set()  # names that importers read and do not bind themselves
@@ -49,15 +57,15 @@ class Neighbours:
             with suppress(Unreadable):
                 self.taken |= _free_names(importer, text, stem)
 
-    def words(self, text: bytes) -> frozenset[str]:
+    def words(self, text: bytes, reached: bool) -> frozenset[str]:
         """Return all words of the file's new text, and of the files that its objects may reach."""
-        program = b"\n".join([text, *self._reached])
+        program = b"\n".join([text, *(self._reached if reached else ())])
         return frozenset(re.findall(r"\w+", program.decode(errors="replace")))
 
 
 def importers_first(paths: list[str]) -> list[str]:
     """Sort files so that each file comes after its importers, unless they import each other."""
-    rest = {path: imported(_text(path, {})) - {_stem(path)} for path in paths}
+    rest = {path: imported(_text(path)) - {_stem(path)} for path in paths}
     importers = Counter(stem for stems in rest.values() for stem in stems)
     ordered: list[str] = []
     while rest:
@@ -94,9 +102,10 @@ def _stem(path: str) -> str:
     return os.path.basename(folder) if stem == "__init__" else stem
 
 
-def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
+def _text(path: str, texts: Mapping[str, bytes | None] | None = None) -> bytes:
+    text = (texts or {}).get(path)
     with suppress(Unreadable):
-        return texts[path] if path in texts else content(path)
+        return content(path) if text is None else text
     return b""
 
 

@@ -46,6 +46,8 @@ class InferModel:
 class AskedClient:
     """A client that reports on its requests."""
 
+    numbers = itertools.count(1)  # of the requests of all clients
+
     def __init__(self, client):
         self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
 
@@ -59,7 +61,7 @@ class AskedClient:
         result = self.client.infer(*arguments, **options)
         self.duration += time.perf_counter_ns() - started
         self.count += 1
-        reply, self.last_id = result.get_response(), self.count
+        reply, self.last_id = result.get_response(), next(self.numbers)
         self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
         return result
 

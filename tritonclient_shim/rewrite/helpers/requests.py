@@ -37,11 +37,6 @@ def connect(protocol, url, headers=None, **options):
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
-def protocol_number(protocol):
-    """Return the number that a protocol had, by its name or number."""
-    return {"http": 0, "grpc": 1}.get(protocol, protocol)
-
-
 def message_of(error):
     """Return what an error says; over HTTP that of a connection is an OSError."""
     return str(error.message() if isinstance(error, InferenceServerException) else error)

@@ -35,7 +35,6 @@ METHODS: Mapping[str, Rule] = {
     "TS021": status.renamed("is_server_live"),
     "TS022": status.renamed("is_server_ready"),
     "TS026": status.status,
-    "TS031": status.repository_index,
     "TS036": status.renamed("load_model"),
     "TS037": status.renamed("unload_model"),
     "TS041": memory.of_region(
@@ -60,19 +59,16 @@ _UNNUMBERED = "drop it: servers number no requests any more, and errors do not n
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(stub.ALL, stub.BY_HAND),
+    "TS031": "the client returns a row for each version; read the names from the rows",
     "TS056": "keep the futures in a list, and wait for one of these",
     **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
-    "TS062": names.output_format,
-    "TS063": names.output_format,
+    **dict.fromkeys(("TS062", "TS063"), names.output_format),
     "TS066": names.flag,
 }
-PROTOCOLS: Mapping[str, _NodeRule] = {
-    "TS010": names.protocol,
-    "TS011": names.protocol_from_text,
-}
+PROTOCOLS: Mapping[str, _NodeRule] = {"TS010": names.protocol, "TS011": names.protocol_from_text}
 MEMORY: Mapping[str, _NodeRule] = {
     "TS081": memory.by_helper("create_region"),
     "TS086": memory.by_helper("create_cuda_region"),

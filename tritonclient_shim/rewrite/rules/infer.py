@@ -36,7 +36,6 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         return Plan(what="run of an InferModel", also=partial(_plain_outputs, request))
     is_partial = contexts.form is Form.PARTIAL
     function = function_of(contexts, draft) if is_partial else _function(regions, draft)
-    what = f"{function}(client, model_name, inputs, outputs)"
 
     def carry_out() -> None:
         if in_lines is None or draft.calls_infer:
@@ -44,7 +43,8 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         else:
             in_lines.write()
 
-    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
+    unsafe, what = lines.UNSAFE if in_lines else "", "(client, model_name, inputs, outputs)"
+    return Plan(what=function + what, unsafe=unsafe, also=carry_out)
 
 
 def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
@@ -91,10 +91,17 @@ def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft)
 
 
 def _plain_outputs(request: lines.Request) -> None:
-    """Ask for arrays, if the outputs are in a variable that keeps v1's forms for other contexts."""
-    outputs = request.arguments["outputs"]
-    if request.draft.contexts_stay and not isinstance(outputs, ast.Dict):
-        request.draft.write(outputs, "dict.fromkeys({old}, 0)")
+    """Ask for arrays, where variables keep v1's formats for contexts that stay."""
+    outputs, draft = request.arguments["outputs"], request.draft
+    for node in hidden_formats(outputs, draft) if draft.formats_stay else ():
+        draft.write(node, "dict.fromkeys({old}, 0)" if node is outputs else "0")
+
+
+def hidden_formats(outputs: ast.expr, draft: Draft) -> list[ast.expr]:
+    """Return the outputs of a request whose formats are not written in its call."""
+    known = {site.node for site in draft.sites if site.id in ("TS062", "TS063")}
+    values = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
+    return [value for value in values if (getattr(value, "elts", ()) or [value])[0] not in known]
 
 
 def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:

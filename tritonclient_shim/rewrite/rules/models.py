@@ -121,9 +121,10 @@ def form_of(group: Group, draft: Draft) -> Form:
     requests = [call for call in group.calls if last_name(call.func) in _SENDING]
     with_id = {site.call for site in draft.sites if site.id == "TS111"}
     # the later requests belong to the sequence, too
-    is_sequence = with_id.intersection(requests) and not with_id.issuperset(requests)
-    is_entered = used & _ASKING and _is_entered(group, draft)  # the client has no reports then
-    if is_sequence or is_entered or any(node.attr not in CLOSING for node in group.taken):
+    is_later = "correlation_id" in used or not with_id.issuperset(requests)
+    is_sequence = is_later and with_id.intersection(requests)
+    loses_reports = used & _ASKING and is_entered(group, draft)  # which its client has not
+    if is_sequence or loses_reports or any(node.attr not in CLOSING for node in group.taken):
         return Form.OBJECT
     parameters = ("model_name", "model_version", "correlation_id")
     if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
@@ -140,10 +141,10 @@ def form_of(group: Group, draft: Draft) -> Form:
 def _needs_client(group: Group, draft: Draft) -> bool:
     """True if contexts are closed or asked, which a ``partial`` of their client is not."""
     has_more = any(last_name(call.func) in _OF_CLIENT for call in group.calls)
-    return has_more or _is_entered(group, draft)
+    return has_more or is_entered(group, draft)
 
 
-def _is_entered(group: Group, draft: Draft) -> bool:
+def is_entered(group: Group, draft: Draft) -> bool:
     """True if a ``with`` statement has one of the contexts."""
     return any(isinstance(draft.flows.parents[x], ast.withitem) for x in group.creations)
 

@@ -9,6 +9,7 @@ import ast
 from functools import partial
 
 from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import Instance, Value
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
@@ -96,22 +97,30 @@ def _literal(call: ast.Call) -> str:
 
 
 def output_format(node: ast.AST, draft: Draft) -> Plan:
-    """``RAW`` → 0 classes, ``(CLASS, k)`` → k classes, ``(RAW, handle)`` → the region."""
-    name = getattr(node, "attr", "")
+    """``RAW`` → 0, ``(CLASS, k)`` → k, ``(RAW, handle)`` → the region; also in a variable."""
+    name, outer = getattr(node, "attr", ""), draft.flows.parents[node]
     if name == "ResultFormat":
         raise Refused("write ResultFormat.RAW where an output is")
-    pair = draft.flows.parents[node]
-    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
-        if name == "CLASS":
-            raise Refused("write (ResultFormat.CLASS, k) where an output is")
-        return Plan("0")
-    if name == "CLASS":
-        return Plan("{0}", pair.elts[1:], "class_count", _DECIMALS, at=pair)
-    is_known = bool(draft.flows.of(pair.elts[1]))
-    if not is_known and draft.beside.linked:
+    is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
+    reads, first = draft.around_result(node), last_name(variable)
+    tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
+    pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
+    is_taken = variable is not node and draft.beside.linked  # perhaps
+    if is_class and (not pairs or pairs != reads or is_taken):
+        raise Refused("write (ResultFormat.CLASS, k) where an output is")
+    unknown = [] if is_class else [x for x in pairs if not draft.flows.of(x.elts[1])]
+    if unknown and draft.beside.linked:
         raise Refused("create the region of the output in the file that uses it")
-    unsafe = "" if is_known else "the handle may be another's"
-    return Plan("{0}", pair.elts[1:], "the region", unsafe, at=pair)
+
+    def carry_out() -> None:
+        for pair in pairs:
+            draft.write(pair, "{0}", pair.elts[1])
+        if is_class and isinstance(outer, ast.Assign):
+            draft.edits.remove(outer)
+
+    unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
+    form = "" if is_class or outer in pairs else "0"
+    return Plan(form, what="classes or a region" if pairs else "0", unsafe=unsafe, also=carry_out)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:

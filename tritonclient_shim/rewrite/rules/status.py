@@ -14,7 +14,7 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
-from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, same_at
+from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, is_entered, same_at
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
@@ -22,7 +22,7 @@ _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but tha
 _ALL = "; it is of all models, as the model of the context is not known here"
 _CONFIG = "{model_config}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-#: A node, its new text in the form of `Draft.write` (or the line after it), and the text's parts.
+#: A node, its new text in the form of `Draft.write`, and the text's parts.
 _Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
 #: v1's enums → the name of a number.
 _NAMES = {
@@ -61,14 +61,6 @@ def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     return Plan("{0}", [contexts.sequence() or "0"], "the sequence's id")
 
 
-def repository_index(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-    """Keep ``get_model_repository_index().models``, which the client for gRPC has, too."""
-    reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
-    if draft.options.to != "grpc" or set(reads) != {"models"}:
-        raise Refused("the client returns a row for each version; read the names from the rows")
-    return Plan(what="the same", unsafe="it has a row for each version of a model")
-
-
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft, contexts.group)
@@ -91,8 +83,8 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
     group, parents = next(iter(draft.flows.of(call)), None), draft.flows.parents
-    closes = any(isinstance(parents[x], ast.withitem) for x in contexts.creations)
-    closes |= any(last_name(use.func) in CLOSING for use in contexts.calls)
+    closes = any(last_name(use.func) in CLOSING for use in contexts.calls)
+    closes |= is_entered(contexts, draft)
     outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
     if group is None or group.escapes or group.calls or outlives:
         return []
@@ -113,14 +105,9 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
     # errors come with the reads now: the program has to catch them where it did
     blocks = {node for node in draft.flows.around(call) if isinstance(node, _BLOCKS)}
     is_late = not all(blocks.issubset(draft.flows.around(read)) for read, _, _ in reads)
-    model, statement = _model(call, draft, contexts), parents[call]
-    is_late |= model != "" and any(isinstance(read, ast.Compare) for read, _, _ in reads)
-    if len(reads) > 1 and is_late and draft.is_tried(call):
-        if not (model and isinstance(statement, ast.Assign) and draft.edits.has_lines(statement)):
-            return []
-        client = draft.text(statement.targets[0])
-        reads.append((statement, f"{client}.get_model_config({model})", ()))
-    return reads if len(reads) > 1 else []
+    if _model(call, draft, contexts) != "":  # v1 raised an error if the server lacked it
+        is_late |= any(isinstance(read, ast.Compare) for read, _, _ in reads)
+    return [] if len(reads) < 2 or is_late and draft.is_tried(call) else reads
 
 
 def _change_reads(reads: list[_Read], draft: Draft) -> None:
@@ -129,10 +116,7 @@ def _change_reads(reads: list[_Read], draft: Draft) -> None:
     has_all = draft.modules == {"grpc"} and "platform" not in draft.flows.attributes
     for read, form, parts in reads:
         config = "{0}.get_model_config({1}).config" if has_all else form
-        if isinstance(read, ast.Assign):
-            draft.edits.after[read].append(form)
-        else:
-            draft.write(read, config if form == _CONFIG else form, *parts)
+        draft.write(read, config if form == _CONFIG else form, *parts)
 
 
 def _model(call: ast.Call, draft: Draft, contexts: Group) -> str | None:

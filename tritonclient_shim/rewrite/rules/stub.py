@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.options import NOT_SELECTED, SiteOutcome, State
@@ -56,8 +56,9 @@ def rewrite(draft: Draft) -> None:
             draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
         return
     draft.modules.add("grpc")
-    plain = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
-    by_name = [node for node in plain if node.id in _NAMES and _is_message(node, draft)]
+    plain = (x for x in ast.walk(draft.source.tree) if isinstance(x, ast.Name) and x.id in _NAMES)
+    values = {node: draft.evaluator.of(node) for node in plain}
+    by_name = [x for x in values if any(is_of_v1(str(getattr(y, "name", ""))) for y in values[x])]
     for name_node in {*(site.node for site in names), *by_name}:
         draft.write(name_node, f"{{{_NAMES[last_name(name_node)]}}}")
     for node in ast.walk(draft.source.tree):
@@ -67,9 +68,3 @@ def rewrite(draft: Draft) -> None:
         what = f"{names.get(site, 'a method of the stub')} of the helpers"
         if site.id != _CODES:
             draft.outcomes.setdefault(site.whole, SiteOutcome(State.UNSAFE, what))
-
-
-def _is_message(node: ast.Name, draft: Draft) -> bool:
-    """True for a name that an import from v1's generated modules binds."""
-    values = draft.evaluator.of(node)
-    return any(str(getattr(value, "name", "")).startswith(f"{API}.") for value in values)
