@@ -76,7 +76,7 @@ def rewrite(draft: Draft) -> None:
     senders = [unit for unit in units if INFER in unit.kinds]
     reasons = [unit.stays for unit in senders if unit.stays]
     draft.formats_stay |= bool(reasons)
-    if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086")):
+    if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086", "TS115")):
         for unit in senders:
             unit.stays = unit.stays or _shared(unit, draft)
     for unit in units:
