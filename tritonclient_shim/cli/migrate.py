@@ -107,13 +107,13 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    texts: dict[str, bytes | None] = dict.fromkeys(map(os.path.abspath, paths))
+    order, work = importers_first(paths), _Work(dict.fromkeys(map(os.path.abspath, paths)))
     with without_syntax_warnings():
         for _ in range(5):  # until each file keeps what the files beside it need
-            before, work = dict(texts), _Work(texts)
-            for path in importers_first(paths):
+            before, work = dict(work.texts), _Work(work.texts)
+            for path in order:
                 _migrate_file(path, options, work)
-            if before == texts or not any(file.todo for file in work.files):
+            if before == work.texts or not any(x.linked and x.todo for x in work.files):
                 break
     work.files.sort(key=lambda file: paths.index(file.path))
     try:
@@ -137,8 +137,8 @@ def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
     own = os.path.abspath(path)
     try:
         data = content(path)
-        uses_v1, done = may_use_v1(path, data), Migrated(path, data, data, [])
-        done = migrate(path, data, options, work.texts) if uses_v1 else done
+        is_v1 = may_use_v1(path, data)
+        done = migrate(path, data, options, work.texts) if is_v1 else Migrated(path, data, data)
         work.texts[own] = done.after
         work.files.append(done)
     except Exception as error:  # one file must not keep the others from being migrated

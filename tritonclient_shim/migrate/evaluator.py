@@ -112,6 +112,10 @@ class Evaluator:
         self._active.discard(node)
         return values
 
+    def is_of_v1(self, node: ast.expr) -> bool:
+        """True if an expression may be a module, class, function or constant of v1."""
+        return any(is_of_v1(str(getattr(value, "name", ""))) for value in self.of(node))
+
     def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
         return node.id in self.imports.star and not self.scopes.bindings(node)

@@ -54,8 +54,8 @@ class Draft:
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
         self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
-        is_safe = beside.linked and not options.unsafe
-        self.protocols_stay = beside.has_contexts or is_safe  # for contexts of other files
+        may_stay = beside.linked and not options.unsafe  # contexts of other files
+        self.protocols_stay = beside.has_contexts or may_stay
         ours = (x for x in source.tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
         helpers = {name.asname or name.name for statement in ours for name in statement.names}
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
@@ -66,7 +66,7 @@ class Draft:
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
-        self.formats_stay = beside.has_requests or is_safe  # outside of calls, for those that stay
+        self.formats_stay = beside.has_requests or may_stay  # outside of calls, for those that stay
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 

@@ -7,7 +7,7 @@ import io
 import os
 import tokenize
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import List, Mapping, Tuple
 
 from tritonclient_shim.migrate import sources
@@ -46,10 +46,11 @@ class Migrated:
     path: str
     before: bytes
     after: bytes
-    uses: _Uses
+    uses: _Uses = field(default_factory=list)
     helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
     words: frozenset[str] = frozenset()  # in its program: the methods that it may call
     protocols: frozenset[str] = frozenset()  # of the clients that the file makes
+    linked: bool = False  # it imports other files of its program, or they import it
     is_new: bool = False  # the module of helpers, not a file of the user
 
     @property
@@ -77,9 +78,9 @@ def migrate(
         draft = Draft(source, text, options, Neighbours(path, texts))
         uses = _rewritten(draft)
         after = restored(draft.edits.changed()).encode(encoding)
-    names = frozenset(draft.helpers)
-    words = draft.beside.words(after, bool(names)) if after != data else names
-    return Migrated(path, data, after, uses, names, words, frozenset(draft.modules))
+    beside, names, clients = draft.beside, frozenset(draft.helpers), frozenset(draft.modules)
+    words = beside.words(after, bool(names)) if after != data else names
+    return Migrated(path, data, after, uses, names, words, clients, beside.linked)
 
 
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
@@ -93,7 +94,7 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
         names = {name for item in items for name in item.helpers}
         names.update(f".{word}" for item in done for word in item.words)
         is_grpc = {name for item in items for name in item.protocols} == {"grpc"}
-        modules.append(Migrated(*helper_file(folder, names, is_grpc), [], is_new=True))
+        modules.append(Migrated(*helper_file(folder, names, is_grpc), is_new=True))
     return [item for item in modules if item.changed]
 
 

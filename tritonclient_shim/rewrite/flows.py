@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 from tritonclient_shim.migrate.evaluator import PROPERTIES, Evaluator, decorators, new_instances
-from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.migrate.values import (
     HANDLE,
@@ -135,7 +134,7 @@ class Flows:
         """True if the evaluator follows the arguments of a call, or the function ignores them."""
         values = self._evaluator.of(call.func)
         followed = any(isinstance(value, (LocalFunction, BoundMethod)) for value in values)
-        is_v1 = any(is_of_v1(str(getattr(value, "name", ""))) for value in values)
+        is_v1 = self._evaluator.is_of_v1(call.func)
         return followed or is_v1 or bool(new_instances(values)) or last_name(call.func) in _HARMLESS
 
 

@@ -31,19 +31,18 @@ from tritonclient_shim.rewrite.rules import (
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.rewrite.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
-from tritonclient_shim.rewrite.rules.names import is_protocol
+from tritonclient_shim.rewrite.rules.names import FORMS, is_protocol
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
-_FORMS = frozenset({"TS062", "TS063"})
 _UNKNOWN = "create the context in the file that uses it"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _STARTS = "import v1 in all files that start or fetch asynchronous requests"
-_HANDED = "rewrite the files first that import it: their contexts may get its handles"
+_HANDED = "rewrite the files that import this one first: their contexts may get its handles"
 _KEPT = "stays for the contexts that stay"
 Plans = List[Tuple[ast.AST, Plan]]
 
@@ -156,7 +155,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
     if draft.options.unsafe:
         lost.pop(INFER, None)
-    unreadable = _refusal(_FORMS, draft)
+    unreadable = _refusal(FORMS, draft)
     if draft.beside.starts or unreadable:
         lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
     if draft.errors_stay:
@@ -217,7 +216,7 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         reason = Refused("print a name of your own in place of the protocol")
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
     if draft.formats_stay:
-        reasons.update(dict.fromkeys(_FORMS, kept))
+        reasons.update(dict.fromkeys(FORMS, kept))
     constants: Plans = []
     for site in draft.sites:
         node = site.whole

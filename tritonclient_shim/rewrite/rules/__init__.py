@@ -65,7 +65,7 @@ BY_HAND: Mapping[str, str] = {
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
-    **dict.fromkeys(("TS062", "TS063"), names.output_format),
+    **dict.fromkeys(names.FORMS, names.output_format),
     "TS066": names.flag,
 }
 PROTOCOLS: Mapping[str, _NodeRule] = {"TS010": names.protocol, "TS011": names.protocol_from_text}
@@ -90,4 +90,4 @@ _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109
 REWRITTEN = frozenset(
     (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
     + (*IMPORTS, *_ARGUMENTS, *stub.CALLS)
-)
+) - {"TS030"}  # its only method is left

@@ -18,6 +18,7 @@ from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.models import REQUESTS, STARTS, Contexts, Form
+from tritonclient_shim.rewrite.rules.names import FORMS
 
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 
@@ -43,8 +44,8 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         else:
             in_lines.write()
 
-    unsafe, what = lines.UNSAFE if in_lines else "", "(client, model_name, inputs, outputs)"
-    return Plan(what=function + what, unsafe=unsafe, also=carry_out)
+    what = f"{function}(client, model_name, inputs, outputs)"
+    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
 
 
 def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
@@ -99,7 +100,7 @@ def _plain_outputs(request: lines.Request) -> None:
 
 def hidden_formats(outputs: ast.expr, draft: Draft) -> list[ast.expr]:
     """Return the outputs of a request whose formats are not written in its call."""
-    known = {site.node for site in draft.sites if site.id in ("TS062", "TS063")}
+    known = {site.node for site in draft.sites if site.id in FORMS}
     values = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
     return [value for value in values if (getattr(value, "elts", ()) or [value])[0] not in known]
 

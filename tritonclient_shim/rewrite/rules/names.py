@@ -15,6 +15,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Plan, Refused
 
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
+FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
 _DECIMALS = "values come with six decimals"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate.imports import is_of_v1
 from tritonclient_shim.migrate.scopes import last_name
 from tritonclient_shim.rewrite.draft import CONFIGS, Draft
 from tritonclient_shim.rewrite.options import NOT_SELECTED, SiteOutcome, State
@@ -57,9 +56,7 @@ def rewrite(draft: Draft) -> None:
         return
     draft.modules.add("grpc")
     plain = (x for x in ast.walk(draft.source.tree) if isinstance(x, ast.Name) and x.id in _NAMES)
-    values = {node: draft.evaluator.of(node) for node in plain}
-    by_name = [x for x in values if any(is_of_v1(str(getattr(y, "name", ""))) for y in values[x])]
-    for name_node in {*(site.node for site in names), *by_name}:
+    for name_node in {*(site.node for site in names), *filter(draft.evaluator.is_of_v1, plain)}:
         draft.write(name_node, f"{{{_NAMES[last_name(name_node)]}}}")
     for node in ast.walk(draft.source.tree):
         if last_name(node) == "future" and last_name(getattr(node, "value", node)) == "Infer":
