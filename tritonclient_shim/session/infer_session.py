@@ -22,6 +22,7 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.model import (
     Endpoint,
     InferCall,
+    InferReply,
     ModelProfile,
     V1Reply,
     V1Request,
@@ -33,7 +34,7 @@ from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest
+from tritonclient_shim.session.prepared import PreparedRequest, Reading
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
@@ -295,16 +296,27 @@ class InferSession(ServerSession):
     # ------------------------------------------------------------------------ to the answer
 
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
-        """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
+        """Complete an asynchronous request, whatever it was sent through: see :data:`Done`.
+
+        Complete it also if reading or counting fails: nobody else would.
+        """
         reading = None
-        if self.endpoint.rules.counts_on_completion and not isinstance(outcome, BackendError):
-            reading = sent.prepared.read(outcome) if sent.prepared else None
+        try:
+            if self.endpoint.rules.counts_on_completion and not isinstance(outcome, BackendError):
+                reading = self._read_and_count(sent, outcome)
+        finally:
+            self._requests.complete(Answered(sent, outcome, reading))
+
+    def _read_and_count(self, sent: Sendable, reply: InferReply) -> Reading | None:
+        """Count a reply that v1 would have counted. Return what its prepared request has read."""
+        reading = sent.prepared.read(reply) if sent.prepared else None
+        if reading is None:
             # v1's server refused, and so did not count, what has no v1 reply.
-            asked = sent.profile, sent.request
-            reply = None if reading else outcome_of(to_v1.v1_reply, *asked, outcome, None)
-            if not isinstance(reply, BackendError):
-                self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
-        self._requests.complete(Answered(sent, outcome, reading))
+            v1_outcome = outcome_of(to_v1.v1_reply, sent.profile, sent.request, reply, None)
+            if isinstance(v1_outcome, BackendError):
+                return None
+        self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
+        return reading
 
     def _read(self, answer: Answer, received: int, client_id: int = 0) -> Completed:
         """Return an answered request completed and counted.

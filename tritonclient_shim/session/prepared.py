@@ -16,7 +16,11 @@ import numpy as np
 
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import BackendError
+from tritonclient_shim.core.errors import (
+    BackendError,
+    InferenceServerException,
+    UnreadableReply,
+)
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -29,6 +33,7 @@ from tritonclient_shim.core.model import (
     V1Reply,
     V1Request,
 )
+from tritonclient_shim.core.reading import read
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.request import CLASS, RAW, Options
 from tritonclient_shim.translate.result import MAX_DIMS, arrays
@@ -159,7 +164,8 @@ class PreparedRequest:
     def read(self, answer: InferReply | BackendError) -> Reading | None:
         """Return what is read of an answer with the outputs that were asked for, all as arrays.
 
-        None of any other answer.
+        None of any other answer. Results that cannot be made are None too. The complete code then
+        words the error.
         """
         expected = self._expected
         if isinstance(answer, BackendError) or not len(answer.outputs) == len(expected) > 0:
@@ -180,8 +186,10 @@ class PreparedRequest:
                 shape = shape[1:]
             if len(shape) > MAX_DIMS:
                 return None
-            # Backends check the size of data by the reply's own datatype.
-            results[key] = arrays(datatype, shape, tensor.data, batch)
+            try:
+                results[key] = read(arrays, datatype, shape, tensor.data, batch)
+            except (InferenceServerException, UnreadableReply):
+                return None
         return V1Reply(answer.model_name or self.profile.name, version, batch, ()), results
 
     def _arrays_expected(self) -> list[tuple[Any, str, str]]:
