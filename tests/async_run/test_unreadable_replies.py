@@ -78,16 +78,15 @@ def test_every_run_raises(odd_reply: Any) -> None:
 def test_no_memory_for_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """A callback comes also if there is no memory for the result. The fetch raises."""
     reply = ("INT32", [2], np.arange(2, dtype=np.int32).tobytes(), "")
-    with odd_server(reply) as server:
-        with InferContext(server.url, 0, "m") as context:
-            context.run(INPUTS, {"Y": RAW})
+    with odd_server(reply) as server, InferContext(server.url, 0, "m") as context:
+        context.run(INPUTS, {"Y": RAW})
 
-            def no_memory(*_: object, **__: object) -> Any:
-                raise MemoryError
+        def no_memory(*_: object, **__: object) -> Any:
+            raise MemoryError
 
-            monkeypatch.setattr(result.np, "frombuffer", no_memory)
-            completions = Completions()
-            context.async_run(completions, INPUTS, {"Y": RAW})
-            (request_id,) = completions.wait()
-            with pytest.raises(InferenceServerException, match="MemoryError"):
-                context.get_async_run_results(request_id)
+        monkeypatch.setattr(result.np, "frombuffer", no_memory)
+        completions = Completions()
+        context.async_run(completions, INPUTS, {"Y": RAW})
+        (request_id,) = completions.wait()
+        with pytest.raises(InferenceServerException, match="MemoryError"):
+            context.get_async_run_results(request_id)

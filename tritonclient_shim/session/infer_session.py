@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.arguments import RunArguments
+from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -229,7 +229,9 @@ class InferSession(ServerSession):
         bound = known and known.bind(profile, arguments, self.correlation_id, next_id)
         if known and bound:
             options, (v1_request, call) = known.options, bound
-            self.correlation_id = v1_request.correlation_id
+            new_correlation_id = arguments.correlation_id & UINT64
+            if new_correlation_id:
+                self.correlation_id = new_correlation_id
             self._shapes.update(known.shapes)
         else:
             options, v1_request = self._checked(profile, arguments, next_id)
