@@ -7,6 +7,7 @@ What methods need is imported by the first call, so that ``import tensorrtserver
 from __future__ import annotations
 
 from ctypes import c_void_p
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from tensorrtserver.api._base import Context, HttpHeaders, ProtocolLike
@@ -91,7 +92,8 @@ class ServerContext(Context):
         self._model_name = "" if model_name is None else arguments.model_name(model_name, 6)
         endpoint = constructors.parse_url(address, constructors.protocol_of(number))
         headers = constructors.parse_headers(http_headers, endpoint.protocol)
-        self._open_session(ServerSession, endpoint, headers, bool(verbose))
+        kind = partial(ServerSession, owner=self._name)
+        self._open_session(kind, endpoint, headers, bool(verbose))
 
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.
@@ -100,12 +102,13 @@ class ServerContext(Context):
         (docs/v1-behaviour.md §6).
         """
         self._last_request_id = None
-        if self._ctx is None:
+        session = self._ctx  # once: another thread or a signal's handler may close the context
+        if session is None:
             raise self._closed()
         from tritonclient_shim.core.model import next_request_id
 
         request_id = next_request_id()
-        result = operation(self._ctx, *arguments, request_id)
+        result = operation(session, *arguments, request_id)
         self._last_request_id = request_id if keep_id else 0
         return result
 

@@ -134,17 +134,19 @@ class InferContext(Context):
         after the next answer and its callback, on a stream after all answers
         (docs/v1-behaviour.md §5). Every later request raises InferenceServerException.
         """
-        session, self._ctx = self._ctx, None
+        session = self._ctx
         if session is not None:
             self._last_correlation_id = session.correlation_id
+            self._ctx = None
             session.close(self._may_wait)
 
     def _session(self) -> InferSession:
-        if self._ctx is None:
+        session = self._ctx  # once: another thread or a signal's handler may close the context
+        if session is None:
             # v1 ended the process here (docs/v1-behaviour.md §6); known difference
             # ``closed-infer-context``.
             raise self._closed()
-        return self._ctx
+        return session
 
     def run(
         self,
@@ -209,10 +211,9 @@ class InferContext(Context):
         notice.used("TS051")
         self._last_request_id = None
         self._last_request_model_name = self._last_request_model_version = None
-        if self._ctx is None:
-            raise self._closed()
+        session = self._session()
         arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
-        return self._read(self._ctx.run(arguments))
+        return self._read(session.run(arguments))
 
     def async_run(self, *args: Any, **kwargs: Any) -> Any:
         """Send one inference without waiting for it.
@@ -420,9 +421,8 @@ class InferContext(Context):
             The id, 0 for none; after :meth:`close` the last one (docs/v1-behaviour.md §E.13).
         """
         notice.used("TS058")
-        if self._ctx is None:
-            return self._last_correlation_id
-        return self._ctx.correlation_id
+        session = self._ctx
+        return self._last_correlation_id if session is None else session.correlation_id
 
     def get_stat(self) -> dict[str, int]:
         """Return the number of this context's completed requests, and the time that they took

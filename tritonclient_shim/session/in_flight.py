@@ -133,8 +133,10 @@ class InFlight:
     def add(self, inference: Inference, callback: Callback | None) -> None:
         """Enter an inference before it is sent, so that its completion finds it.
 
-        InferenceServerException when there is no thread for its callback.
+        InferenceServerException when there is no thread for its callback, or after :meth:`close`.
         """
+        if self._closed:
+            raise InferenceServerException(_CLOSED)
         if callback is not None:
             self._callbacks.start()
         self._table[inference.client_id] = Entry(inference, callback)
@@ -192,6 +194,8 @@ class InFlight:
         one.
         """
         entry = self._table.get(client_id)
+        if self._closed:
+            raise InferenceServerException(_CLOSED)
         if entry is None or (wait is None and entry.callback and not entry.called):
             raise InferenceServerException(_UNKNOWN_ID)
         if entry.answer is None:
@@ -200,8 +204,8 @@ class InFlight:
             self._wait_until(lambda: entry.answer is not None)
         if self._closed:
             raise InferenceServerException(_CLOSED)
-        if self._table.pop(client_id, None) is None:  # another thread fetched it meanwhile
-            raise InferenceServerException(_UNKNOWN_ID)
+        if self._table.pop(client_id, None) is None:  # another thread fetched or closed meanwhile
+            raise InferenceServerException(_CLOSED if self._closed else _UNKNOWN_ID)
         return entry.answer
 
     def ready(self, wait: bool) -> int | None:
@@ -212,6 +216,8 @@ class InFlight:
             self._wait_until(lambda: bool(self._done()) or not self._plain())
             if self._closed:
                 raise InferenceServerException(_CLOSED)
+        if self._closed:
+            raise InferenceServerException(_CLOSED)
         if not self._table:
             raise InferenceServerException(_NONE_SENT)
         if not self._plain():

@@ -91,7 +91,7 @@ class InferSession(ServerSession):
         streaming: bool,
         verbose: bool = False,
     ) -> None:
-        super().__init__(endpoint, headers, verbose)
+        super().__init__(endpoint, headers, verbose, owner="InferContext")
         self.model_version = model_version
         self.correlation_id = correlation_id
         self.stat = ContextStat()
@@ -208,6 +208,7 @@ class InferSession(ServerSession):
 
         Without ``wait`` it returns at once; the server still gets all that a stream was given.
         """
+        self.is_closed = True
         waits = wait and self.endpoint.rules.close_waits and self._stream is None
         try:
             self._requests.close(wait_for_next=waits)

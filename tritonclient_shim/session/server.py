@@ -32,13 +32,20 @@ _NOTHING = RequestContext()
 
 
 class _OpenedOnFirstUse:
-    """The attribute ``backend`` of a session without one: it opens the backend and keeps it."""
+    """The attribute ``backend`` of a session without one: it opens the backend and keeps it.
+
+    It raises TransportError once the session is closed.
+    """
 
     def __get__(self, session: ServerSession, _: object = None) -> Backend:
+        session.check_open()
         ours = open_backend(session.endpoint, session.headers, session.settings)
         backend: Backend = vars(session).setdefault("backend", ours)
         if backend is not ours:  # another thread was first
             ours.close()
+        if session.is_closed:  # meanwhile, and may have found no backend to close
+            session.close()
+            session.check_open()
         return backend
 
 
@@ -46,7 +53,8 @@ class ServerSession:
     """A server seen from one context. Opens its backend on first use; any thread may call.
 
     The settings are those of the moment it is made; SettingsError when one cannot be used. None
-    are read where a ``backend`` is given: it has its connection.
+    are read where a ``backend`` is given: it has its connection. ``owner`` is the class of the
+    legacy context, for the error of calls after :meth:`close`.
     """
 
     #: The open backend. Raises BackendError when the endpoint cannot even be tried.
@@ -58,8 +66,11 @@ class ServerSession:
         headers: Headers = (),
         verbose: bool = False,
         backend: Backend | None = None,
+        owner: str = "the connection",
     ) -> None:
         self.endpoint = endpoint
+        self.is_closed = False
+        self._owner = owner
         self.headers = headers
         self.verbose = verbose
         self.settings = settings.DEFAULTS if backend else settings.current()
@@ -67,10 +78,21 @@ class ServerSession:
             vars(self)["backend"] = backend
 
     def close(self) -> None:
-        """Give the backend up; idempotent."""
+        """Give the backend up for ever; idempotent."""
+        self.is_closed = True
         backend = vars(self).pop("backend", None)
         if backend is not None:
             backend.close()
+
+    def check_open(self) -> None:
+        """Raise TransportError if the session is closed."""
+        if self.is_closed:
+            raise TransportError(self._closed_text)
+
+    @property
+    def _closed_text(self) -> str:
+        """Return v1's text for a closed context."""
+        return f"{self._owner} is closed"
 
     def server_id(self) -> str:
         """Return the server's ``--id``, asked once per connection; '' if it does not tell."""
@@ -112,6 +134,8 @@ class ServerSession:
             details = None if message == error.message else error.message
             return self.server_error(message, request_id, error.status, details)
         if isinstance(error, TransportError):
+            if self.is_closed:  # no matter how far the call had come
+                return InferenceServerException(self._closed_text)
             if error.__cause__ or error.status:
                 return self._connection_error(error.message, error.status or None)
             return InferenceServerException(error.message)  # refused, or ended, by this side
