@@ -34,8 +34,9 @@ from tests.backends.answering_servers import (
 )
 from tests.backends.scripted_server import SILENCE
 from tests.infer_cases import CLASS, RAW
+from tritonclient_shim.core import questions
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.session import infer_session, models
+from tritonclient_shim.session import models
 
 MODELS = ("classify", "classify_nolabels", "identity_fp32", "ensemble_classify")
 SCORES = np.arange(10, dtype=np.float32)
@@ -279,7 +280,7 @@ def test_a_refusal_while_the_server_hangs(
     answering: HttpAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refusal waits only a limited time for a server that does not answer."""
-    monkeypatch.setattr(infer_session, "ASKED_AGAIN_WITHIN", 0.1)
+    monkeypatch.setattr(questions, "ANSWERED_WITHIN", 0.1)
     with InferContext(answering.address, 0, "m") as context:
         monkeypatch.setattr(answering, "_answer", lambda _: SILENCE)
         with pytest.raises(InferenceServerException, match="unknown input"):

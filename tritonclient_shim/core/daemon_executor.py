@@ -55,7 +55,7 @@ class DaemonExecutor(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""
         future: Future[Any] = Future()
-        self.execute(partial(_complete, future, partial(fn, *args, **kwargs)))
+        self.execute(partial(complete, future, partial(fn, *args, **kwargs)))
         return future
 
     def execute(self, job: Job) -> None:
@@ -114,7 +114,8 @@ def _run(job: Job) -> None:
         threading.excepthook(threading.ExceptHookArgs(args))
 
 
-def _complete(future: Future[Any], act: Job) -> None:
+def complete(future: Future[Any], act: Job) -> None:
+    """Run a job. Its result, or its exception, is the future's."""
     if not future.set_running_or_notify_cancel():
         return
     try:

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from time import monotonic
 
+from tritonclient_shim.core.questions import Questions
+
 MODEL_CONFIGURATION = "model_configuration"
 BINARY = "binary_tensor_data"
 SEQUENCE = "sequence"
@@ -94,6 +96,7 @@ class KnownServer:
 
     def __init__(self) -> None:
         self._learnt: tuple[Capabilities, float] | None = None
+        self.questions = Questions()
         self.id = ""  # the server's --id, "" until it has been asked
         #: True if the server ends when a stream names an unknown model; None: not known yet.
         self.fragile_streams: bool | None = None

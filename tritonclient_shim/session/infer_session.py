@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Callable, NamedTuple, cast
@@ -10,7 +9,6 @@ from typing import Any, Callable, NamedTuple, cast
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.arguments import UINT64, RunArguments
-from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -41,9 +39,6 @@ from tritonclient_shim.shm.regions import RegionError, lookup
 from tritonclient_shim.translate import open_servers, request, result, to_v1
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options
-
-#: Seconds for which a refusal of this side waits while the model's configuration is read again.
-ASKED_AGAIN_WITHIN = 5.0
 
 _NO_STATUS = "status request did not return status"
 
@@ -264,18 +259,15 @@ class InferSession(ServerSession):
         try:
             return self._v1_request(profile, arguments, next_id)
         except InferenceServerException:
-            # v1's client refused at once, also while its server was gone: do not wait for long.
             if not self._reloaded(profile):
                 raise
         return self._v1_request(self._model.profile or profile, arguments, next_id)
 
     def _reloaded(self, known: ModelProfile) -> bool:
         """Read the configuration again. True if it has changed, and the server told it in time."""
-        if sys.is_finalizing():  # no thread runs any more
-            return False
         try:
-            return within(ASKED_AGAIN_WITHIN, partial(self._model.reloaded, self.backend, known))
-        except (BackendError, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
+            return self._model.reloaded(self.backend, known)
+        except BackendError:  # no backend
             return False
 
     def _v1_request(

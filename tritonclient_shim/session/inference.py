@@ -83,7 +83,7 @@ class Inference(NamedTuple):
                 name, protocol = self.model.name, self.session.endpoint.protocol
                 version = to_v2.version(name, self.version, protocol)
                 if version:
-                    backend.model_config(name, version)
+                    self.model.check_version(backend, version)
             # The profile may be outdated, or of a confused server: read it once more.
             if not self.model.reloaded(backend, profile):
                 raise

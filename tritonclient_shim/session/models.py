@@ -21,9 +21,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Dict, Sequence
+from typing import Callable, Dict, Sequence, TypeVar
 
-from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.backends.base import Backend, call_with, current_headers
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError
 from tritonclient_shim.core.metadata import (
@@ -41,10 +41,13 @@ from tritonclient_shim.core.model import (
     V1Reply,
     V1Request,
 )
+from tritonclient_shim.core.questions import Questions
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, recognise
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
+
+_Answer = TypeVar("_Answer")
 
 #: Seconds for which labels are believed, and the metadata of a server without configurations.
 BELIEVED = 10.0
@@ -85,6 +88,7 @@ class KnownModel:
         #: Labels by class index, by output and version of the model.
         self._labels: dict[tuple[str, str], Sequence[str]] = {}
         self._read_at, self._loads = 0.0, 0
+        self._questions = Questions()
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
     def read(self, backend: Backend) -> ModelProfile:
@@ -145,12 +149,23 @@ class KnownModel:
         """Read the configuration again. True if it is not the one that was known.
 
         One that cannot be read, as of a model that is no longer loaded, stays as it was: v1's
-        contexts kept theirs, and the server refuses each request.
+        contexts kept theirs, and the server refuses each request. So does one that the server does
+        not send within seconds. The caller has an error or a reply already.
         """
         try:
-            return self._ask_anew(backend) != known
-        except BackendError:
+            return self._ask_in_time("configuration", partial(self._ask_anew, backend)) != known
+        except (BackendError, RuntimeError, TimeoutError):
             return False
+
+    def check_version(self, backend: Backend, version: str) -> None:
+        """Raise BackendError if the server refuses to describe this version of the model."""
+        with suppress(RuntimeError, TimeoutError):
+            self._ask_in_time(version, partial(backend.model_config, self.name, version))
+
+    def _ask_in_time(self, subject: str, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask the server with the headers of this thread; see :meth:`Questions.ask`."""
+        headers = current_headers()
+        return self._questions.ask((subject, headers), partial(call_with, headers, ask))
 
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply

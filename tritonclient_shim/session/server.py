@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Iterator
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
-from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.backends.base import Backend, call_with, current_headers
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -23,7 +24,7 @@ from tritonclient_shim.core.errors import (
     UnreadableReply,
     shown_cause,
 )
-from tritonclient_shim.core.metadata import capabilities_of
+from tritonclient_shim.core.metadata import KnownServer, ServerMetadata, capabilities_of
 from tritonclient_shim.core.model import Endpoint, next_request_id
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
@@ -95,13 +96,22 @@ class ServerSession:
         return f"{self._owner} is closed"
 
     def server_id(self) -> str:
-        """Return the server's ``--id``, asked once per connection; '' if it does not tell."""
+        """Return the server's ``--id``, asked once per connection; '' if it does not answer in time.
+
+        An error that is known waits for it.
+        """
         try:
             known = self.backend.known_server()
-            known.id = known.id or self.backend.server_metadata().name
-        except BackendError:
+            known.id = known.id or self._metadata(known).name
+        except (BackendError, RuntimeError, TimeoutError):
             return ""
         return known.id
+
+    def _metadata(self, server: KnownServer) -> ServerMetadata:
+        """Ask for the metadata of the server; see :meth:`Questions.ask`."""
+        headers = current_headers()
+        ask = partial(call_with, headers, self.backend.server_metadata)
+        return server.questions.ask(("metadata", headers), ask)
 
     def server_error(
         self,
@@ -189,9 +199,10 @@ class ServerSession:
         """Raise InvalidRequest if the server can be asked what it is, after it had no such call."""
         name, remedy = needs
         try:
-            server = capabilities_of(self.backend.server_metadata()).server
-        except BackendError:
+            metadata = self._metadata(self.backend.known_server())
+        except (BackendError, RuntimeError, TimeoutError):
             return
+        server = capabilities_of(metadata).server
         raise InvalidRequest(
             f"this call needs a server with the extension {name}, and the server '{server}' "
             f"has no such call over {self.endpoint.protocol}; expected one that has it: {remedy}",
