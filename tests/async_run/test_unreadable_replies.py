@@ -9,16 +9,15 @@ import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.infer_cases import RAW, Completions
-from tests.scripted_server import (
+from tests.scripted_triton import (
     ReceivedRequest,
     ScriptedReply,
-    ScriptedServer,
+    ScriptedTriton,
     configuration,
     json_reply,
-    scripted_server,
+    scripted_triton,
     tensor_reply,
 )
-from tritonclient_shim.translate import result
 
 INPUTS = {"X": [np.zeros(1, np.int32)]}
 
@@ -47,10 +46,10 @@ def odd_server(odd_reply: Any) -> Any:
         v1_name = {"BYTES": "STRING"}.get(datatype, datatype)
         return json_reply(configuration(v1_name, [-1] * len(shape)))
 
-    return scripted_server(script)
+    return scripted_triton(script)
 
 
-def check_callbacks(server: ScriptedServer, message: str) -> None:
+def check_callbacks(server: ScriptedTriton, message: str) -> None:
     """Check that each of three requests has one callback, and a fetch that raises."""
     completions = Completions()
     with InferContext(server.url, 0, "m") as context:
@@ -84,7 +83,7 @@ def test_no_memory_for_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
         def no_memory(*_: object, **__: object) -> Any:
             raise MemoryError
 
-        monkeypatch.setattr(result.np, "frombuffer", no_memory)
+        monkeypatch.setattr(np, "frombuffer", no_memory)
         completions = Completions()
         context.async_run(completions, INPUTS, {"Y": RAW})
         (request_id,) = completions.wait()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 
 from testbed import TritonServer
@@ -52,6 +53,7 @@ class RecordingProxy(grpc.GenericRpcHandler):
 
     def __init__(self, target: str, secure: Any = None) -> None:
         self.seen: dict[str, dict[str, Any]] = {}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
         self._channel = grpc.insecure_channel(target)
         self._server = grpc.server(ThreadPoolExecutor(8), handlers=[self])
         if secure is None:
@@ -73,6 +75,7 @@ class RecordingProxy(grpc.GenericRpcHandler):
         method = handler_call_details.method
         name = method.rpartition("/")[2]
         self.seen[name] = dict(handler_call_details.invocation_metadata)
+        self.calls.append((name, self.seen[name]))
         ask = self._channel.stream_stream(method)
         return grpc.stream_stream_rpc_method_handler(lambda requests, _: ask(requests))
 
@@ -98,6 +101,30 @@ def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway, wire: 
                 ask(gateway, wire, method, sent)
                 seen = {name: proxy.seen[method].get(name) for name in SENT}
                 assert seen == {**dict.fromkeys(SENT), **sent, "x-own": None, "x-other": None}
+
+
+@pytest.mark.parametrize("wire", ["http", "grpc"])
+def test_headers_of_a_question_for_labels(
+    behind: TritonServer, start_gateway: StartGateway, wire: str
+) -> None:
+    """The question for the labels of classes has the client's authorization too."""
+    request = pb.InferRequest(model_name="classify", model_version=-1)
+    request.meta_data.batch_size = 1
+    request.meta_data.input.add(name="INPUT", dims=[10])
+    request.meta_data.output.add(name="OUTPUT").cls.count = 3
+    request.raw_input.append(np.arange(10, dtype=np.float32).tobytes())
+    header = 'batch_size: 1 input { name: "INPUT" } output { name: "OUTPUT" cls { count: 3 } }'
+    with RecordingProxy(behind.grpc) as proxy:
+        gateway = start_gateway("--triton-grpc", proxy.address)
+        if wire == "grpc":
+            response = gateway.call("Infer", request, SENT)
+            result = response.meta_data.output[0].batch_classes[0].cls[0]
+            assert result.label == "l9"
+        else:
+            sent = {"NV-InferRequest": header, **SENT}
+            gateway.ask("POST", "/api/infer/classify", request.raw_input[0], sent)
+        calls = [metadata for name, metadata in proxy.calls if name == "ModelInfer"]
+        assert [metadata.get("authorization") for metadata in calls] == ["Bearer mine"] * 2
 
 
 def test_chosen_metadata_of_a_stream(behind: TritonServer, start_gateway: StartGateway) -> None:

@@ -75,13 +75,12 @@ def test_ties(connect: Any) -> None:
 
 
 def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
-    """A context sends one extra request for its model's labels (docs/v2-mapping.md §1)."""
+    """Contexts send at most one extra request for a model's labels (docs/v2-mapping.md §1)."""
     before = inferences(triton, "classify")
-    context = connect("classify")
     for count in (1, 10, 3):
-        classify(context, SCORES, count)
-    wait_for(lambda: inferences(triton, "classify") >= before + 4)  # Triton answers first
-    assert inferences(triton, "classify") == before + 4
+        classify(connect("classify"), SCORES, count)
+    wait_for(lambda: inferences(triton, "classify") >= before + 3)  # Triton answers first
+    assert inferences(triton, "classify") <= before + 4
 
 
 def test_stateful_model(connect: Any, triton: Any, protocol: int) -> None:

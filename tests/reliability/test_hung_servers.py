@@ -10,14 +10,14 @@ import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.infer_cases import RAW, Completions
-from tests.scripted_server import (
+from tests.scripted_triton import (
     ReceivedRequest,
     ScriptedReply,
-    ScriptedServer,
+    ScriptedTriton,
     configuration,
     json_reply,
     refusal,
-    scripted_server,
+    scripted_triton,
 )
 from tritonclient_shim.core import questions
 
@@ -38,10 +38,10 @@ def refuse_and_hang(request: ReceivedRequest) -> ScriptedReply | None:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedTriton]:
     """Yield a server that tests make hang; nobody waits for it for more than half a second."""
     monkeypatch.setattr(questions, "ANSWERED_WITHIN", 0.5)
-    with scripted_server(refuse) as scripted:
+    with scripted_triton(refuse) as scripted:
         yield scripted
 
 
@@ -50,7 +50,7 @@ def question_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("question")]
 
 
-def test_run_raises_the_refusal(server: ScriptedServer) -> None:
+def test_run_raises_the_refusal(server: ScriptedTriton) -> None:
     """A refusal reaches the caller of run also if the server answers no question after it."""
     with InferContext(server.url, 0, "m") as context:
         server.script = refuse_and_hang
@@ -58,7 +58,7 @@ def test_run_raises_the_refusal(server: ScriptedServer) -> None:
             context.run(INPUTS, OUTPUTS)
 
 
-def test_a_fetch_raises_the_refusal(server: ScriptedServer) -> None:
+def test_a_fetch_raises_the_refusal(server: ScriptedTriton) -> None:
     """A refusal reaches an asynchronous request, in the callback or with the id."""
     with InferContext(server.url, 0, "m") as context:
         server.script = refuse_and_hang
@@ -71,7 +71,7 @@ def test_a_fetch_raises_the_refusal(server: ScriptedServer) -> None:
                 context.get_async_run_results(request_id, wait)
 
 
-def test_one_question_at_a_time(server: ScriptedServer) -> None:
+def test_one_question_at_a_time(server: ScriptedTriton) -> None:
     """Refused calls ask a hung server once for the configuration, and keep one thread for it."""
     with InferContext(server.url, 0, "m") as context:
         server.script = refuse_and_hang
@@ -85,7 +85,7 @@ def test_one_question_at_a_time(server: ScriptedServer) -> None:
         assert len(question_threads()) <= waiting + 2  # the configuration, and the server's id
 
 
-def test_threads_share_a_question(server: ScriptedServer) -> None:
+def test_threads_share_a_question(server: ScriptedTriton) -> None:
     """Calls of several threads that are refused at one time share one question."""
     with InferContext(server.url, 0, "m") as context:
         server.script = refuse_and_hang
@@ -107,7 +107,7 @@ def test_threads_share_a_question(server: ScriptedServer) -> None:
         assert len(server.configurations) == asked + 1
 
 
-def test_a_server_that_answers_again(server: ScriptedServer) -> None:
+def test_a_server_that_answers_again(server: ScriptedTriton) -> None:
     """A context reads the configuration again once a server that hung answers again."""
     with InferContext(server.url, 0, "m") as context:
         server.script = refuse_and_hang

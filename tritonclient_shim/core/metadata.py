@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from time import monotonic
+from typing import NamedTuple, Sequence
 
 from tritonclient_shim.core.questions import Questions
 
@@ -88,6 +89,19 @@ def capabilities_of(metadata: ServerMetadata) -> Capabilities:
     )
 
 
+class KnownLabels(NamedTuple):
+    """The labels of an output by class index, and when they were fetched.
+
+    ``profile`` is the model's configuration, and ``loads`` the number of loads by this process, at
+    that time.
+    """
+
+    texts: Sequence[str]
+    profile: object
+    fetched_at: float
+    loads: int
+
+
 class KnownServer:
     """The known facts of the server behind one connection. A new connection has a new object.
 
@@ -97,6 +111,8 @@ class KnownServer:
     def __init__(self) -> None:
         self._learnt: tuple[Capabilities, float] | None = None
         self.questions = Questions()
+        #: Labels by class index, by model, version and output.
+        self.labels: dict[tuple[str, str, str], KnownLabels] = {}
         self.id = ""  # the server's --id, "" until it has been asked
         #: True if the server ends when a stream names an unknown model; None: not known yet.
         self.fragile_streams: bool | None = None

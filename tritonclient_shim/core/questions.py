@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as _NoResult
 from functools import partial
 from time import monotonic
-from typing import Any, Callable, Dict, Hashable, TypeVar
+from typing import Any, Callable, Hashable, TypeVar
 
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.daemon_executor import DaemonExecutor, complete
@@ -43,15 +43,13 @@ class Questions:
 
     def after_fork(self) -> None:
         """Begin without questions, in a forked child too: their threads are the parent's."""
-        self._under_way: Dict[Hashable, _Question] = {}
+        self._under_way: dict[Hashable, _Question] = {}
 
-    def ask(
-        self, subject: Hashable, ask: Callable[[], _Answer], seconds: float | None = None
-    ) -> _Answer:
+    def ask(self, subject: Hashable, ask: Callable[[], _Answer], limited: bool = True) -> _Answer:
         """Return the result of ``ask``, or raise its exception.
 
-        Raise TimeoutError if the question began more than ``seconds`` ago, by default
-        :data:`ANSWERED_WITHIN`. Raise RuntimeError if there is no thread for the question.
+        Raise TimeoutError if the question is ``limited`` and began more than
+        :data:`ANSWERED_WITHIN` seconds ago. Raise RuntimeError if there is no thread for it.
         """
         if sys.is_finalizing():
             raise RuntimeError("no thread runs any more")
@@ -59,15 +57,15 @@ class Questions:
         question = self._under_way.setdefault(subject, ours)
         if question is ours:
             self._begin(subject, question, ask)
-        limit = ANSWERED_WITHIN if seconds is None else seconds
+        seconds = None
+        if limited:
+            seconds = max(0.0, question.asked_at + ANSWERED_WITHIN - monotonic())
         try:
-            answer: _Answer = question.answer.result(
-                max(0.0, question.asked_at + limit - monotonic())
-            )
+            answer: _Answer = question.answer.result(seconds)
         except _NoResult as late:
             if question.answer.done():  # the exception is the answer
                 raise
-            raise TimeoutError(f"no answer within {limit:g} seconds") from late
+            raise TimeoutError(f"no answer within {ANSWERED_WITHIN:g} seconds") from late
         return answer
 
     def _begin(self, subject: Hashable, question: _Question, ask: Callable[[], Any]) -> None:

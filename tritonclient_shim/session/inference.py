@@ -23,8 +23,15 @@ from tritonclient_shim.core.errors import (
     ServerError,
     shown_cause,
 )
-from tritonclient_shim.core.model import InferCall, InferReply, ModelProfile, V1Reply, V1Request
-from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.core.model import (
+    InferCall,
+    InferReply,
+    ModelProfile,
+    V1Input,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.session.models import BUSY, KnownModel
 from tritonclient_shim.session.prepared import PreparedRequest, Reading
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
@@ -34,9 +41,6 @@ from tritonclient_shim.translate.to_v1 import RequestContext
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
-
-#: Refusals of a server that has too much to do: they say nothing about the model.
-_BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
 
 #: Stands for a call whose inputs were dropped when it had been sent.
 _SENT = InferCall("", "", (), ())
@@ -147,11 +151,14 @@ class Sendable(NamedTuple):
         return self._replace(call=self.call._replace(request_id=wire_id))
 
     def without_inputs(self) -> Sendable:
-        """Return it without the input data, unless labels may have to be asked for with them.
+        """Return it without the input arrays. Keep a copy of the first entry if it may need labels.
 
         For asynchronous requests: their arrays may be large, and the caller may reuse them.
         """
-        request = self.request if self.classified else self.request._replace(inputs=())
+        inputs: tuple[V1Input, ...] = ()
+        if self.classified and not self.stateful:
+            inputs = to_v2.first_entry(self.profile, self.request) or to_v2.copied(self.request)
+        request = self.request._replace(inputs=inputs)
         inference = self.inference._replace(make=_sent_once)
         return Sendable(inference, self.profile, request, _SENT, self.prepared)
 
@@ -242,7 +249,7 @@ class Answered(NamedTuple):
         if isinstance(error, ForeignError):
             refused = bool(error.refusal)  # else it has answered, if oddly
         elif isinstance(error, ServerError):
-            refused = not isinstance(error, InvalidRequest) and error.code not in _BUSY
+            refused = not isinstance(error, InvalidRequest) and error.code not in BUSY
         else:
             refused = False
         sent = self.sent

@@ -11,6 +11,7 @@ the server confused. A refusal costs one small request at most.
 
 Other labels show in no reply. So configuration and labels are read again before outputs are
 classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
+The connection remembers labels with the time when they were fetched.
 After that time, or on another connection, metadata are read again before any request. Another
 server may listen there by then.
 """
@@ -25,18 +26,17 @@ from typing import Callable, Dict, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Backend, call_with, current_headers
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError
+from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
     Capabilities,
+    KnownLabels,
     KnownServer,
     capabilities_of,
 )
 from tritonclient_shim.core.model import (
-    InferCall,
     InferReply,
     ModelProfile,
-    OutputSpec,
     TensorSpec,
     V1Reply,
     V1Request,
@@ -48,6 +48,11 @@ from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
 
 _Answer = TypeVar("_Answer")
+
+#: Refusals of a server that has too much to do: they say nothing about the model.
+BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
+#: Seconds for which a busy server is not asked for labels again.
+LABELS_PAUSE = 1.0
 
 #: Seconds for which labels are believed, and the metadata of a server without configurations.
 BELIEVED = 10.0
@@ -85,8 +90,8 @@ class KnownModel:
         self.profile: ModelProfile | None = None
         self._server: KnownServer | None = None  # without configurations, that has the model
         self._index = index
-        #: Labels by class index, by output and version of the model.
-        self._labels: dict[tuple[str, str], Sequence[str]] = {}
+        #: When a busy server last refused to answer for labels.
+        self._labels_refused_at = -LABELS_PAUSE
         self._read_at, self._loads = 0.0, 0
         self._questions = Questions()
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
@@ -139,7 +144,6 @@ class KnownModel:
         self._server = server
         self._read_at, self._loads = monotonic(), _loads
         if profile != self.profile:
-            self._labels = {}
             self.profile = profile
         if self._index is not None:
             self._index[self.name] = self
@@ -181,7 +185,6 @@ class KnownModel:
             self._misfit = profile
         elif classified and not to_v2.stateful(profile, request) and not self._believed():
             doubtful = True
-            self._labels = {}
         if doubtful and self.reloaded(backend, profile) and self.profile is not None:
             profile = self.profile
         labels = partial(self._labels_of, backend, profile, request, answer.model_version)
@@ -199,28 +202,73 @@ class KnownModel:
         """Return labels of an output, for the reply to a request from a version of the model.
 
         v2 tells labels only inside classification results. So a stateless model is asked once more
-        with the same inputs, for every class. A model with state is never asked twice
-        (docs/v2-mapping.md §1).
+        with the first entry of the inputs, for every class. A model with state is never asked twice
+        (docs/v2-mapping.md §1). If the server refuses, the labels that were known stay, or there
+        are none: the result is there already.
         """
         if not to_v2.has_labels(profile, spec):
             return profile.labels.get(spec.name, ())[:count]
         if to_v2.stateful(profile, request):
             return ()
-        key = (spec.name, version)
-        labels = self._labels.get(key, ())
-        if len(labels) < count:
-            inputs = to_v2.infer_call(profile, request, backend.endpoint.protocol).inputs
-            everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
-            reply = backend.infer(InferCall(profile.name, version, inputs, everything))
-            texts = [item.data for item in reply.outputs if item.datatype == dtypes.STRING.v2]
-            # A v2 server without the classification extension answers with the tensor, if with any.
-            data = texts[0] if texts else None
-            labels = classes.labels_by_index(data or b"", request.batch_size, count)
-            self._labels[key] = labels
-        return labels
+        labels_by_output = backend.known_server().labels
+        key = (profile.name, version, spec.name)
+        labels = labels_by_output.get(key)
+        if labels is not None and labels.profile != profile:
+            labels = None
+        if labels is None or not _is_current(labels) or len(labels.texts) < count:
+            ask = partial(self._fetch_labels, backend, profile, request, version, spec, count)
+            fetched = self._ask_for_labels((spec.name, version), ask)
+            if fetched is not None:
+                labels = labels_by_output[key] = fetched
+            elif labels is not None and labels.loads != _loads:
+                labels = None
+        return () if labels is None else labels.texts
+
+    def _ask_for_labels(
+        self, subject: tuple[str, str], ask: Callable[[], KnownLabels]
+    ) -> KnownLabels | None:
+        """Ask, unless the server was too busy a moment ago. Return None if it refuses."""
+        if monotonic() - self._labels_refused_at < LABELS_PAUSE:
+            return None
+        headers = current_headers()
+        try:
+            return self._questions.ask(
+                ("labels", subject, headers), partial(call_with, headers, ask), limited=False
+            )
+        except BackendError as error:
+            if isinstance(error, TransportError) or getattr(error, "code", "") in BUSY:
+                self._labels_refused_at = monotonic()
+        except RuntimeError:  # no thread
+            pass
+        return None
+
+    def _fetch_labels(
+        self,
+        backend: Backend,
+        profile: ModelProfile,
+        request: V1Request,
+        version: str,
+        spec: TensorSpec,
+        count: int,
+    ) -> KnownLabels:
+        """Ask the model for all classes of an output. Raise BackendError."""
+        loads, now = _loads, monotonic()
+        asking = to_v2.with_first_entry(profile, request)  # all entries have these labels
+        call = to_v2.label_call(profile, asking, spec.name, backend.endpoint.protocol)
+        reply = backend.infer(call._replace(model_version=version, headers=current_headers()))
+        texts = [item.data for item in reply.outputs if item.datatype == dtypes.STRING.v2]
+        # A v2 server without the classification extension answers with the tensor, if with any.
+        data = texts[0] if texts else None
+        labels = read(classes.labels_by_index, data or b"", asking.batch_size, count)
+        return KnownLabels(labels, profile, now, loads)
 
     def _believed(self) -> bool:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
+
+
+def _is_current(labels: KnownLabels) -> bool:
+    """True if the labels need not be fetched again."""
+    return labels.loads == _loads and monotonic() - labels.fetched_at < BELIEVED
 
 
 def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities:

@@ -96,9 +96,9 @@ class ServerSession:
         return f"{self._owner} is closed"
 
     def server_id(self) -> str:
-        """Return the server's ``--id``, asked once per connection; '' if it does not answer in time.
+        """Return the server's ``--id``, asked once per connection; '' if it does not tell.
 
-        An error that is known waits for it.
+        An error waits for it, so the server has a limited time.
         """
         try:
             known = self.backend.known_server()

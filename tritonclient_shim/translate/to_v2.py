@@ -10,12 +10,13 @@ from __future__ import annotations
 from math import prod
 from typing import Sequence
 
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import InvalidRequest, ServerError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
     PROTOCOLS,
+    Buffer,
     InferCall,
     ModelProfile,
     OutputSpec,
@@ -56,6 +57,75 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
         request.timeout_us,
         profile.server.binary,
     )
+
+
+def label_call(profile: ModelProfile, request: V1Request, output: str, protocol: str) -> InferCall:
+    """Return the call that asks for all classes of an output, with the inputs of a request."""
+    call = infer_call(profile, request, protocol)
+    everything = OutputSpec(output, ALL_CLASSES)
+    return InferCall(call.model_name, call.model_version, call.inputs, (everything,))
+
+
+def with_first_entry(profile: ModelProfile, request: V1Request) -> V1Request:
+    """Return a request for the first batch entry alone.
+
+    Return the whole request if the size of an entry is unknown.
+    """
+    inputs = first_entry(profile, request)
+    return request if inputs is None else request._replace(batch_size=1, inputs=inputs)
+
+
+def first_entry(profile: ModelProfile, request: V1Request) -> tuple[V1Input, ...] | None:
+    """Return the inputs of the first batch entry, with copies of its bytes.
+
+    None if the size of an entry is unknown, as with strings in shared memory. The inputs may have
+    no more than the first entry already.
+    """
+    entries = []
+    for item in request.inputs:
+        spec = profile.inputs.get(item.name)
+        entry = None if spec is None else _first_entry(profile, spec, item)
+        if entry is None:
+            return None
+        entries.append(entry)
+    return tuple(entries)
+
+
+def copied(request: V1Request) -> tuple[V1Input, ...]:
+    """Return the inputs of a request with copies of their bytes."""
+    return tuple([item._replace(chunks=(b"".join(item.chunks),)) for item in request.inputs])
+
+
+def _first_entry(profile: ModelProfile, spec: TensorSpec, item: V1Input) -> V1Input | None:
+    if spec.is_shape_tensor or not profile.batching:  # all of it
+        return item._replace(chunks=(b"".join(item.chunks),) if item.chunks else ())
+    dims = spec.dims if item.dims is None else item.dims
+    if min(dims, default=0) < 0:
+        return None
+    is_string = spec.datatype == dtypes.STRING.v2
+    size = byte_size(spec.datatype, dims)
+    if is_string:
+        try:
+            size = byte_strings.wire_length(b"".join(item.chunks), prod(dims))
+        except ValueError:  # in shared memory, or malformed
+            return None
+    if size > item.byte_size:  # the server refuses it
+        return None
+    if item.shm is not None:
+        return item._replace(byte_size=size, shm=item.shm._replace(byte_size=size))
+    return item._replace(chunks=(_beginning(item.chunks, size),), byte_size=size)
+
+
+def _beginning(chunks: Sequence[Buffer], size: int) -> bytes:
+    """Return the first bytes of chunks that follow each other."""
+    needed: list[Buffer] = []
+    length = 0
+    for chunk in chunks:
+        if length >= size:
+            break
+        needed.append(chunk)
+        length += memoryview(chunk).nbytes
+    return b"".join(needed)[:size]
 
 
 def version(model: str, number: int, protocol: str) -> str:

@@ -58,6 +58,7 @@ class InProcessBackend(StreamingBackend):
         self._server = server
         self._closed = False
         self._threads = DaemonExecutor(_MOST_THREADS, "in-process")
+        self._known_server = KnownServer()
 
     _health = _asked(lambda server, kind: True)
     server_metadata = _asked(InProcessServer.metadata)
@@ -73,8 +74,8 @@ class InProcessBackend(StreamingBackend):
     shm_status = _asked(lambda server: server.regions.status())
 
     def known_server(self) -> KnownServer:
-        """Return an empty record: the server has model configurations, and needs no more."""
-        return KnownServer()
+        """Return what is known of the server: it has model configurations."""
+        return self._known_server
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Run it on another thread, with a copy of the caller's data."""

@@ -88,7 +88,7 @@ def configuration(datatype: str, dims: list[int], max_batch_size: int = 0) -> di
     }
 
 
-class ScriptedServer:
+class ScriptedTriton:
     """A server whose replies come from ``script``; it records its requests.
 
     The script returns None for a request that is never answered.
@@ -112,11 +112,11 @@ class ScriptedServer:
 
 
 @contextmanager
-def scripted_server(
+def scripted_triton(
     script: Callable[[ReceivedRequest], ScriptedReply | None],
-) -> Iterator[ScriptedServer]:
+) -> Iterator[ScriptedTriton]:
     """Yield a server on a free loopback port."""
-    scripted = ScriptedServer(script)
+    scripted = ScriptedTriton(script)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
