@@ -130,6 +130,7 @@ EFFECTS = (
         ),
         (
             SHIM + "core/daemon_executor.py",
+            SHIM + "core/questions.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/streams.py",
             SHIM + "stub/calls.py",

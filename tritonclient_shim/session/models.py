@@ -26,7 +26,13 @@ from typing import Callable, Dict, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Backend, call_with, current_headers
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
+from tritonclient_shim.core.errors import (
+    BackendError,
+    ForeignError,
+    ServerError,
+    TransportError,
+    UnreadableReply,
+)
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
     Capabilities,
@@ -235,6 +241,8 @@ class KnownModel:
             return self._questions.ask(
                 ("labels", subject, headers), partial(call_with, headers, ask), limited=False
             )
+        except UnreadableReply:  # no refusal: whatever answers so is not to be trusted
+            raise
         except BackendError as error:
             if isinstance(error, TransportError) or getattr(error, "code", "") in BUSY:
                 self._labels_refused_at = monotonic()

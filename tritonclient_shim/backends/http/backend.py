@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import uuid
 import weakref
 from base64 import b64encode
+from itertools import count
 from typing import Any, Callable, Iterable, Sequence
 
 from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.http import framing
-from tritonclient_shim.backends.http.connections import HttpClient, usable_headers
+from tritonclient_shim.backends.http.connections import HttpClient, HttpPool, usable_headers
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import json_of, model_path, v2_object
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part
 from tritonclient_shim.backends.replies import JsonFields, texts
-from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
+from tritonclient_shim.core.errors import (
+    BackendError,
+    ForeignError,
+    ServerError,
+    TransportError,
+    UnreadableReply,
+)
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
     Buffer,
@@ -50,6 +59,8 @@ _CALLS = {
     "SystemSharedMemoryStatus": ("GET", f"{_SYSTEM}/status", "regions"),
     "CudaSharedMemoryStatus": ("GET", f"{_CUDA}/status", "regions"),
 }
+_OF_THIS_IMPORT = uuid.uuid4().hex[:8]
+_next_number = count(1).__next__
 #: Members that stand for a reply which is a list.
 _LISTS = ("models", "regions")
 
@@ -103,26 +114,30 @@ class HttpBackend(Backend):
 
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
-        return _infer_reply(call, self._prepared(call))
+        wire_id = _next_wire_id()
+        return _infer_reply(call, wire_id, self._http.pool, self._prepared(call, wire_id))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
-            exchange = self._prepared(call, copied=True)
-            executor = self._http.pool.executor
+            wire_id = _next_wire_id()
+            exchange = self._prepared(call, wire_id, copied=True)
+            pool = self._http.pool
         except BackendError as error:
             return done(error)
         try:
-            executor.execute(lambda: done(outcome_of(_infer_reply, call, exchange)))
+            pool.executor.execute(
+                lambda: done(outcome_of(_infer_reply, call, wire_id, pool, exchange))
+            )
         except RuntimeError:  # no thread to be had
             done(TransportError(f"{PREFIX}Out of memory"))
 
-    def _prepared(self, call: InferCall, copied: bool = False) -> Callable[[], Reply]:
+    def _prepared(self, call: InferCall, wire_id: str, copied: bool = False) -> Callable[[], Reply]:
         if call.binary:
-            body = framing.request_pieces(call)
+            body = framing.request_pieces(call, wire_id)
             headers = {_HEADER_LENGTH: str(len(body[0]))}
         else:
-            body, headers = [framing.json_request(call)], JSON
+            body, headers = [framing.json_request(call, wire_id)], JSON
         if copied:
             body = [body[0], b"".join(body[1:])]
         path = f"{model_path(call.model_name, call.model_version)}/infer"
@@ -161,13 +176,37 @@ class HttpBackend(Backend):
         return v2_rows(answer, member) if member in _LISTS else v2_object(answer, member)
 
 
-def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
-    """Run a prepared inference, return its result; BackendError when there is none."""
-    reply = exchange()
-    if reply.status != 200:
-        raise refusal(reply.status, reply.body, _names(call))
-    length = reply.headers.get(_HEADER_LENGTH.lower())
-    return read(framing.parse_response, reply.body, length)
+def _next_wire_id() -> str:
+    """Return an id that no other request has, of any process or machine behind one proxy."""
+    return f"{_OF_THIS_IMPORT}-{os.getpid()}-{_next_number()}"
+
+
+def _infer_reply(
+    call: InferCall, wire_id: str, pool: HttpPool, exchange: Callable[[], Reply]
+) -> InferReply:
+    """Run a prepared inference, return its result; BackendError when there is none.
+
+    UnreadableReply for a reply with another id: it belongs to another request. A proxy may have
+    sent an answer late, or twice.
+    """
+    response = exchange()
+    if response.status != 200:
+        raise refusal(response.status, response.body, _names(call))
+    length = response.headers.get(_HEADER_LENGTH.lower())
+    reply = read(framing.parse_response, response.body, length, wire_id)
+    if reply.request_id not in ("", wire_id):
+        pool.drop_idle_connections()  # what comes next on this one may be wrong, too
+        raise UnreadableReply(
+            f"it has the id {shown(reply.request_id)}, so it is the answer to another request",
+            f"the id {wire_id!r} of this request",
+        )
+    # _replace takes five times as long
+    return InferReply(
+        model_name=reply.model_name,
+        model_version=reply.model_version,
+        outputs=reply.outputs,
+        request_id=call.request_id,
+    )
 
 
 def _names(call: InferCall) -> Iterable[str]:

@@ -151,6 +151,11 @@ class HttpPool:
         connection.close()
         self.server = KnownServer()  # another server may listen by now
 
+    def drop_idle_connections(self) -> None:
+        """Close the connections that no request uses, because one of them is out of step."""
+        _close_all(self._idle)
+        self.server = KnownServer()
+
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections alone."""
         _close_all(self._idle)  # closes the child's copies only

@@ -35,8 +35,11 @@ from tritonclient_shim.core.reading import check_sizes, packed, remembered, show
 _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_data"
 
 
-def json_request(call: InferCall) -> bytes:
-    """InferCall → its body, all of it JSON; Unsendable for data that JSON cannot carry."""
+def json_request(call: InferCall, wire_id: str = "") -> bytes:
+    """InferCall → its body, all of it JSON; Unsendable for data that JSON cannot carry.
+
+    ``wire_id`` is the id of the request in place of the call's.
+    """
     inputs = [
         {
             "name": tensor.name,
@@ -47,8 +50,9 @@ def json_request(call: InferCall) -> bytes:
         for tensor in call.inputs
     ]
     body: dict[str, Any] = {"inputs": inputs}
-    if call.request_id:
-        body["id"] = call.request_id
+    request_id = wire_id or call.request_id
+    if request_id:
+        body["id"] = request_id
     if call.outputs:
         body["outputs"] = [{"name": output.name} for output in call.outputs]
     if call.sequence_id:
@@ -164,9 +168,13 @@ def model_path(name: str, version: str) -> str:
     return f"/v2/models{model}" + (f"/versions/{path_part(version)}" if version else "")
 
 
-def request_pieces(call: InferCall) -> list[Buffer]:
-    """InferCall → what its body consists of: the JSON header, then the bytes of the tensors."""
-    header = f'"id":{_quoted(call.request_id)},' if call.request_id else ""
+def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
+    """InferCall → what its body consists of: the JSON header, then the bytes of the tensors.
+
+    ``wire_id`` is the id of the request in place of the call's.
+    """
+    request_id = wire_id or call.request_id
+    header = f'"id":{_quoted(request_id)},' if request_id else ""
     header += _parameters(*call[5:10], bool(call.outputs))
     pieces: list[Buffer] = []
     inputs = []
@@ -222,8 +230,11 @@ def _region(shm: ShmSlice) -> str:
     return f'"shared_memory_region":{name},"shared_memory_byte_size":{shm.byte_size:d}{offset}'
 
 
-def parse_response(body: Buffer, header_length: str | None) -> InferReply:
+def parse_response(body: Buffer, header_length: str | None, request_id: str = "") -> InferReply:
     """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
+
+    ``request_id`` is the id that the header is expected to begin with. Replies that differ in it
+    alone are parsed once.
 
     ForeignError when this is not a v2 response, UnreadableReply when it is wrong, see
     :func:`~tritonclient_shim.core.reading.read`.
@@ -237,7 +248,10 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
                 f"its JSON header should have {shown(header_length)} bytes",
                 f"at most the {len(view)} sent",
             )
-    header = _header(bytes(view[:length]))
+    content = bytes(view[:length])
+    expected = b'{"id":"%b",' % request_id.encode()  # as Triton begins a header
+    has_expected_id = content.startswith(expected)
+    header = _header(b"{" + content[len(expected) :] if has_expected_id else content)
     outputs, position = [], length
     for tensor, size in header.tensors:
         if size is not None:
@@ -249,7 +263,8 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
         raise UnreadableReply(
             f"it has {len(view)} bytes", f"{shown(position)}, by the sizes of its outputs"
         )
-    return InferReply(header.model_name, header.model_version, tuple(outputs), header.request_id)
+    reply_id = header.request_id or (request_id if has_expected_id else "")
+    return InferReply(header.model_name, header.model_version, tuple(outputs), reply_id)
 
 
 class _Header(NamedTuple):
