@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Callable, NamedTuple, cast
@@ -47,7 +48,8 @@ class Completed(NamedTuple):
     """A request with its reply. To read its results may still fail.
 
     ``client_id`` is the id of an asynchronous request, 0 for others. ``results`` are the results if
-    a prepared request has read them; then the reply has no outputs.
+    a prepared request has read them; then the reply has no outputs. ``answered`` is the request
+    with the outcome that the reply was made of.
     """
 
     request_id: int
@@ -55,6 +57,7 @@ class Completed(NamedTuple):
     reply: V1Reply
     results: dict[Any, list[Any]] | None = None
     client_id: int = 0
+    answered: Answered | None = None
 
     @property
     def has_first(self) -> bool:
@@ -66,10 +69,16 @@ class Completed(NamedTuple):
         return first is not None and (first.classes is None) == (wanted.class_count is None)
 
     def read(self) -> dict[Any, list[Any]]:
-        """Return what ``run`` returns. Raises v1's client errors for an odd reply."""
+        """Return what ``run`` returns. Raises v1's client errors for an odd reply.
+
+        Read the configuration again if no results can be made: it may be outdated.
+        """
         try:
             return result.results_of(self.options, self.reply, self.client_id)
         except (RegionError, UnreadableReply) as error:
+            if isinstance(error, UnreadableReply) and self.answered is not None:
+                with suppress(BackendError):  # the context is closed
+                    self.answered.read_configuration()
             raise InferenceServerException(str(error)) from shown_cause(error)
 
 
@@ -332,7 +341,14 @@ class InferSession(ServerSession):
             raise
         if counts:
             self.stat.add(inference.started_ns, inference.sent_ns, received)
-        return Completed(inference.request_id, inference.options, reply, results, client_id)
+        return Completed(
+            request_id=inference.request_id,
+            options=inference.options,
+            reply=reply,
+            results=results,
+            client_id=client_id,
+            answered=None if isinstance(answer, Refused) else answer,
+        )
 
 
 class ContextStat:

@@ -21,6 +21,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     InvalidRequest,
     ServerError,
+    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.model import (
@@ -246,21 +247,24 @@ class Answered(NamedTuple):
 
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
-        if isinstance(error, ForeignError):
+        if isinstance(error, UnreadableReply):
+            self.read_configuration()  # for the next request: this one was answered, if oddly
+            refused = False
+        elif isinstance(error, ForeignError):
             refused = bool(error.refusal)  # else it has answered, if oddly
         elif isinstance(error, ServerError):
             refused = not isinstance(error, InvalidRequest) and error.code not in BUSY
         else:
             refused = False
         sent = self.sent
-        if not (refused and self._reloaded()):
+        if not (refused and self.read_configuration()):
             return False
         if sent.call is _SENT or sent.stateful:
             self._check_request()
             return False
         return True
 
-    def _reloaded(self) -> bool:
+    def read_configuration(self) -> bool:
         """Read the configuration again. True if it has changed since the request was made."""
         inference = self.sent.inference
         return inference.model.reloaded(inference.session.backend, self.sent.profile)
@@ -270,7 +274,7 @@ class Answered(NamedTuple):
         asked, answered = self.sent.request.model_version, reply.model_version
         if self.sent.profile.server.configurations:
             # Triton numbers its versions: another server may have replaced it.
-            if to_v1.version_number(answered) < 0 and self._reloaded():
+            if to_v1.version_number(answered) < 0 and self.read_configuration():
                 self._check_request()
         elif asked >= 0 and answered not in ("", str(asked)):
             raise ServerError(

@@ -6,8 +6,8 @@ is when it is asked for a configuration, so Triton is asked nothing more. The co
 it for all models and contexts.
 
 Configuration or metadata are read again if the server refuses a request, if a reply has another
-data type, and if this side refuses a request because of them. The model may have been reloaded, or
-the server confused. A refusal costs one small request at most.
+data type or cannot be read, and if this side refuses a request because of them. The model may have
+been reloaded, or the server confused. A refusal costs one small request at most.
 
 Other labels show in no reply. So configuration and labels are read again before outputs are
 classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
@@ -186,7 +186,7 @@ class KnownModel:
         """
         classified = [item for item in request.outputs if item.class_count]
         doubtful = False
-        if not to_v1.fits(profile, answer):
+        if not to_v1.fits(profile, answer, bool(classified)):
             doubtful = self._misfit != profile
             self._misfit = profile
         elif classified and not to_v2.stateful(profile, request) and not self._believed():

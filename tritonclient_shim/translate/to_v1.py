@@ -71,10 +71,11 @@ def version_number(version: str) -> int:
     return number if number < 2**63 else _LATEST
 
 
-def fits(profile: ModelProfile, reply: InferReply) -> bool:
+def fits(profile: ModelProfile, reply: InferReply, classified: bool = False) -> bool:
     """True if the reply has outputs and data types of this profile, not those of a reload.
 
-    Classes that the server has made are strings, whatever the output's type.
+    Classes that the server has made are strings, whatever the output's type. So any output may be
+    strings if classes were asked for.
     """
     for tensor in reply.outputs:
         spec = profile.outputs.get(tensor.name)
@@ -82,7 +83,8 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
             continue
         if spec is None:
             return False
-        if spec.datatype not in (tensor.datatype, "") and tensor.datatype != dtypes.STRING.v2:
+        may_be_classes = classified and tensor.datatype == dtypes.STRING.v2
+        if spec.datatype not in (tensor.datatype, "") and not may_be_classes:
             return False
     return True
 
