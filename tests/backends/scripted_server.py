@@ -29,7 +29,8 @@ def http(status: int, body: bytes = b"", *headers: str) -> bytes:
 class ScriptedServer:
     """Answers each request, the bytes of its head and body, with ``answer(request)``.
 
-    ``requests`` lists the requests, ``connections`` counts connections.
+    ``requests`` lists the requests, ``connections`` counts connections. A server with
+    ``reads_bodies=False`` answers once a head is there, and leaves the rest of the body unread.
     """
 
     def __init__(
@@ -37,8 +38,10 @@ class ScriptedServer:
         answer: Callable[[bytes], Answer],
         port: int = 0,
         context: ssl.SSLContext | None = None,
+        reads_bodies: bool = True,
     ) -> None:
         self._answer = answer
+        self._reads_bodies = reads_bodies
         self._context = context
         self._sockets: list[socket.socket] = []
         self.requests: list[bytes] = []
@@ -90,7 +93,7 @@ class ScriptedServer:
             connection.close()
 
     def _exchange(self, connection: socket.socket) -> bool:
-        request = _receive(connection)
+        request = _receive(connection, self._reads_bodies)
         if not request:
             connection.close()
             self.closed_by_client.release()
@@ -111,7 +114,7 @@ class ScriptedServer:
         return False
 
 
-def _receive(connection: socket.socket) -> bytes:
+def _receive(connection: socket.socket, reads_body: bool) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
         received = connection.recv(1 << 16)
@@ -120,7 +123,7 @@ def _receive(connection: socket.socket) -> bytes:
             return b""
     head, _blank, body = data.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
-    while length and len(body) < int(length[1]):
+    while reads_body and length and len(body) < int(length[1]):
         received = connection.recv(1 << 20)
         if not received:
             return b""

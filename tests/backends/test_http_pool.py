@@ -10,13 +10,22 @@ from typing import Any
 import pytest
 
 from tests.backends.conftest import REPLY
-from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer
+from tests.backends.scripted_server import (
+    CLOSE,
+    CLOSE_AFTER,
+    RESET,
+    SILENCE,
+    Answer,
+    ScriptedServer,
+    http,
+)
 from tests.own_interpreter import run_program
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.http import connections
-from tritonclient_shim.core.errors import TransportError
+from tritonclient_shim.core.errors import ServerError, TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
+from tritonclient_shim.settings import Settings
 
 CALL = InferCall("m", "", (), ())
 PATIENCE = 30.0
@@ -135,6 +144,80 @@ def test_asynchronous_request_without_a_thread(
     assert isinstance(error, TransportError)
     assert error.message == "HTTP client failed: Out of memory"
     backend.close()
+
+
+#: More than the kernel keeps of a connection that its peer does not read.
+LARGE_CALL = InferCall(
+    "m", "", (TensorIn("x", "UINT8", (1 << 25,), (bytes(1 << 25),), 1 << 25),), ()
+)
+
+
+def refusing_uploads(refusal: bytes) -> ScriptedServer:
+    """Return a server that answers uploads before it reads them, and closes the connection."""
+
+    def answer(request: bytes) -> bytes:
+        return refusal + CLOSE_AFTER if request.startswith(b"POST") else http(200)
+
+    return ScriptedServer(answer, reads_bodies=False)
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["fresh", "kept"])
+def test_answer_before_the_upload_has_been_read(is_kept: bool) -> None:
+    """A server that answers an upload early has answered: the upload is sent once."""
+    with refusing_uploads(http(413, b'{"error":"too large"}')) as server:
+        backend = backend_on(server)
+        if is_kept:
+            assert backend.live()
+        with pytest.raises(ServerError) as caught:
+            backend.infer(LARGE_CALL)
+        assert (caught.value.message, caught.value.status) == ("too large", "413")
+        uploads = [request for request in server.requests if request.startswith(b"POST")]
+        assert (len(uploads), server.connections) == (1, 1)
+        backend.close()
+
+
+def test_early_answer_ends_its_connection() -> None:
+    """A connection with half an upload on it is not kept, whatever the early answer says."""
+    with refusing_uploads(REPLY) as server:
+        backend = backend_on(server)
+        assert backend.infer(LARGE_CALL).model_name == "m"
+        assert backend.live()
+        assert server.connections == 2
+        backend.close()
+
+
+def test_upload_that_breaks_off_without_an_answer() -> None:
+    """An upload that a fresh connection breaks off without an answer is a failed upload."""
+    with refusing_uploads(b"") as server:
+        backend = backend_on(server)
+        with pytest.raises(TransportError) as caught:
+            backend.infer(LARGE_CALL)
+        assert caught.value.message == "HTTP client failed: Failed sending data to the peer"
+        backend.close()
+
+
+def test_early_answer_that_breaks_off() -> None:
+    """An early answer that breaks off is an error, and the upload is not repeated."""
+    with refusing_uploads(b"HTTP/1.1 413 Text\r\nContent-Length: 9\r\n\r\nhalf") as server:
+        backend = backend_on(server)
+        assert backend.live()
+        with pytest.raises(TransportError) as caught:
+            backend.infer(LARGE_CALL)
+        assert caught.value.message == "HTTP client failed: Transferred a partial file"
+        assert len(server.requests) == 2
+        backend.close()
+
+
+def test_answer_to_an_upload_that_takes_too_long() -> None:
+    """An answer counts also if the server neither reads the upload nor closes the connection."""
+    refusal = http(503, b'{"error":"overloaded"}')
+    with ScriptedServer(lambda _: refusal, reads_bodies=False) as server:
+        endpoint = Endpoint("http", server.address)
+        backend = open_backend(endpoint, settings=Settings(network_timeout=0.5))
+        with pytest.raises(ServerError) as caught:
+            backend.infer(LARGE_CALL)
+        assert caught.value.message == "overloaded"
+        backend.close()
 
 
 def test_pieces_arrive_in_order(server: ScriptedServer) -> None:

@@ -59,11 +59,32 @@ class HttpConnection:
 
     def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
-        with SEND:
-            for part in _parts(pieces):
-                self._socket.sendall(part)
+        try:
+            with SEND:
+                for part in _parts(pieces):
+                    self._socket.sendall(part)
+        except TransportError as failure:
+            return self._early_answer(failure), False
         with self._socket.makefile("rb") as stream:
             return read_reply(stream)
+
+    def _early_answer(self, failure: TransportError) -> Reply:
+        """Return the answer to a request that could not be sent completely.
+
+        A server may refuse an upload before it has read the upload. Raise ``failure`` if the
+        server has sent nothing.
+        """
+        if not self._readable.poll(0):
+            raise failure
+        with self._socket.makefile("rb") as stream:
+            try:
+                is_begun = bool(stream.peek(1))
+            except OSError:
+                is_begun = False
+            if not is_begun:
+                raise failure
+            reply, _may_be_kept = read_reply(stream)
+        return reply
 
     def close(self) -> None:
         """Close the socket; idempotent."""
