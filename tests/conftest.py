@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def default_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin each test without settings, and without variables of the package or of proxies."""
     for name in list(os.environ):
-        if name.startswith("TRITON_SHIM_") or name in _PROXIES:
+        if name.startswith("TRITON_SHIM_") or name.lower() in _PROXIES:
             monkeypatch.delenv(name)
     monkeypatch.setattr(settings, "_configured", {})
 

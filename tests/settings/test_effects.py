@@ -61,42 +61,102 @@ def test_grpc_channel_arguments() -> None:
     }
 
 
-PROXIES = [
-    ("http_proxy", "http://p:3128", "", "a.test", False, ("p", 3128, "")),
-    ("all_proxy", "http://p:1", "", "a.test", False, ("p", 1, "")),
-    ("all_proxy", "http://p:1", "", "a.test", True, ("p", 1, "")),
-    ("https_proxy", "http://p:1", "", "a.test", True, ("p", 1, "")),
-    ("https_proxy", "http://p:1", "", "a.test", False, None),
-    ("http_proxy", "http://p:1", "", "a.test", True, None),
-    ("HTTP_PROXY", "http://p:1", "", "a.test", False, None),
-    ("http_proxy", "http://p:1", "b.test, a.test", "a.test", False, None),
-    ("http_proxy", "http://p:1", ".test", "a.test", False, None),
-    ("http_proxy", "http://p:1", "*", "a.test", False, None),
-    ("http_proxy", "http://p:1", "est", "a.test", False, ("p", 1, "")),
-    ("http_proxy", "http://p:1", "::1", "::1", False, None),
+P = "http://p:3128"
+OTHER = "http://other:1"
+THROUGH_P = ("p", 3128, "")
+
+#: Variables of the environment, whether the connection has TLS, and the proxy to "a.test".
+#: Each row was observed in the genuine client, those with TLS in libcurl.
+PROXIES: list[tuple[dict[str, str], bool, Any]] = [
+    ({"http_proxy": P}, False, THROUGH_P),
+    ({"http_proxy": P}, True, None),
+    ({"HTTP_PROXY": P}, False, None),
+    ({"HTTP_PROXY": P}, True, None),
+    ({"https_proxy": P}, False, None),
+    ({"https_proxy": P}, True, THROUGH_P),
+    ({"HTTPS_PROXY": P}, False, None),
+    ({"HTTPS_PROXY": P}, True, THROUGH_P),
+    ({"HTTPS_PROXY": OTHER, "https_proxy": P}, True, THROUGH_P),
+    ({"HTTPS_PROXY": P, "all_proxy": OTHER}, True, THROUGH_P),
+    ({"all_proxy": P}, False, THROUGH_P),
+    ({"all_proxy": P}, True, THROUGH_P),
+    ({"ALL_PROXY": P}, False, THROUGH_P),
+    ({"ALL_PROXY": P}, True, THROUGH_P),
+    ({"ALL_PROXY": OTHER, "all_proxy": P}, False, THROUGH_P),
+    ({"http_proxy": P, "all_proxy": OTHER}, False, THROUGH_P),
+    ({"http_proxy": "", "ALL_PROXY": P}, False, THROUGH_P),
+    ({"http_proxy": P, "no_proxy": "a.test"}, False, None),
+    ({"http_proxy": P, "NO_PROXY": "a.test"}, False, None),
+    ({"http_proxy": P, "NO_PROXY": "a.test", "no_proxy": ""}, False, None),
+    ({"http_proxy": P, "NO_PROXY": "a.test", "no_proxy": "b.test"}, False, THROUGH_P),
+    ({"http_proxy": P, "NO_PROXY": "b.test", "no_proxy": "a.test"}, False, None),
+    ({"HTTPS_PROXY": P, "NO_PROXY": "a.test"}, True, None),
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "exceptions", "host", "secure", "expected"), PROXIES)
+@pytest.mark.parametrize(("environment", "secure", "expected"), PROXIES)
 def test_proxy_of_the_environment(
-    name: str,
-    value: str,
-    exceptions: str,
-    host: str,
-    secure: bool,
-    expected: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str], secure: bool, expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lower-case variables apply, as in v1, and no_proxy lists exceptions."""
+    """The variables of v1 apply, in either case, except HTTP_PROXY in upper case."""
     # docs/v1-behaviour.md §10.1
-    monkeypatch.setenv(name, value)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert settings.proxy_for("a.test", secure) == expected
+
+
+#: no_proxy, a host, and whether the host is reached without the proxy: as in the genuine client.
+EXCEPTIONS = [
+    ("*", "a.test", True),
+    ("b.test,*", "a.test", False),
+    (" *", "a.test", False),
+    ("*.test", "a.test", False),
+    ("a.test", "a.test", True),
+    ("A.Test", "a.test", True),
+    ("a.test", "A.Test", True),
+    (".a.test", "a.test", True),
+    (".test", "a.test", True),
+    ("test", "a.test", True),
+    ("est", "a.test", False),
+    ("..test", "a.test", False),
+    ("a.test", "xa.test", False),
+    ("x.a.test", "a.test", False),
+    ("a.test:80", "a.test", False),
+    ("a.test.", "a.test", False),
+    ("a.test", "a.test.", False),
+    ("a.test.", "a.test.", True),
+    ("b.test a.test", "a.test", True),
+    ("b.test, a.test", "a.test", True),
+    ("b.test,,a.test", "a.test", True),
+    ("b.test\ta.test", "a.test", False),
+    ("b.test;a.test", "a.test", False),
+    ("a.test\n", "a.test", False),
+    ("localhost", "127.0.0.1", False),
+    ("127.0.0.1", "127.0.0.1", True),
+    ("127.", "127.0.0.1", False),
+    ("0.0.1", "127.0.0.1", True),
+    ("127.0.0.0/8", "127.0.0.1", False),
+    ("::1", "::1", True),
+    ("[::1]", "::1", False),
+    ("0:0:0:0:0:0:0:1", "::1", False),
+]
+
+
+@pytest.mark.parametrize(("exceptions", "host", "is_excepted"), EXCEPTIONS)
+def test_no_proxy(
+    exceptions: str, host: str, is_excepted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry of no_proxy is a host or a domain above the host; a lone '*' is every host."""
+    # docs/v1-behaviour.md §10.1
+    monkeypatch.setenv("http_proxy", P)
     monkeypatch.setenv("no_proxy", exceptions)
-    assert settings.proxy_for(host, secure) == expected
+    assert (settings.proxy_for(host, False) is None) is is_excepted
 
 
-def test_proxy_that_is_not_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["all_proxy", "ALL_PROXY"])
+def test_proxy_that_is_not_spoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A SOCKS proxy is refused with an alternative, without its password."""
-    monkeypatch.setenv("all_proxy", "socks5://u:secret@p:1")
-    with pytest.raises(SettingsError, match="all_proxy.*in no_proxy") as caught:
+    monkeypatch.setenv(name, "socks5://u:secret@p:1")
+    with pytest.raises(SettingsError, match=f"{name}.*in no_proxy") as caught:
         settings.proxy_for("a", False)
     assert "secret" not in str(caught.value)

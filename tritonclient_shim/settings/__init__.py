@@ -246,22 +246,36 @@ class Proxy(NamedTuple):
 def proxy_for(host: str, secure: bool) -> Proxy | None:
     """Return the proxy over HTTP on the way to ``host``; SettingsError for an unsupported kind.
 
-    The variables are those of v1, which was libcurl (docs/v1-behaviour.md §10.1): in lower case.
-    gRPC reads them by its own rules.
+    The variables are those of v1, which was libcurl (docs/v1-behaviour.md §10.1). HTTP_PROXY is
+    not among them: in a CGI program, a request's header may set it. gRPC reads these variables
+    by its own rules.
     """
-    name = "https_proxy" if secure else "http_proxy"
-    for source in (name, "all_proxy"):
-        text = os.environ.get(source, "")
-        if text and not _excepted(host, os.environ.get("no_proxy", "")):
-            return _parsed_proxy(text, source)
-    return None
+    names = ["https_proxy", "HTTPS_PROXY"] if secure else ["http_proxy"]
+    source = _first_set(*names, "all_proxy", "ALL_PROXY")
+    exceptions = os.environ.get(_first_set("no_proxy", "NO_PROXY"), "")
+    if not source or _excepted(host, exceptions):
+        return None
+    return _parsed_proxy(os.environ[source], source)
+
+
+def _first_set(*names: str) -> str:
+    """Return the first of these variables that is set and not empty; '' if there is none."""
+    for name in names:
+        if os.environ.get(name):
+            return name
+    return ""
 
 
 def _excepted(host: str, exceptions: str) -> bool:
-    """True if ``no_proxy`` names the host, a domain above it, or everything."""
-    wanted = f".{host.strip('[]').lower().rstrip('.')}"
-    names = [entry.strip("[].") for entry in re.split(r"[,\s]+", exceptions.lower())]
-    return "*" in names or any(name and wanted.endswith(f".{name}") for name in names)
+    """True if ``exceptions`` is '*', or names the host or a domain above the host."""
+    if exceptions == "*":
+        return True
+    name = host.lower()
+    for entry in re.split("[, ]+", exceptions.lower()):
+        domain = entry[1:] if entry.startswith(".") else entry
+        if domain and (name == domain or name.endswith(f".{domain}")):
+            return True
+    return False
 
 
 def _parsed_proxy(text: str, source: str) -> Proxy:
