@@ -19,8 +19,9 @@ from benchmarks.harness import LONGEST_WAIT, Call
 from tensorrtserver.api import ProtocolType
 from tritonclient_shim.backends.grpc import backend, framing, stream
 from tritonclient_shim.backends.grpc.channel import options_of
-from tritonclient_shim.backends.http.connections import HttpPool
+from tritonclient_shim.backends.http.connections import MAX_IN_FLIGHT, HttpPool
 from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.settings import DEFAULTS
 
@@ -44,10 +45,11 @@ class _Grpc:
 
 
 class _Http:
-    """The facade's connections to a server, and its threads for asynchronous requests."""
+    """The facade's connections to a server, and threads like its own for asynchronous requests."""
 
     def __init__(self, pool: HttpPool) -> None:
         self._pool = pool
+        self._executor = DaemonExecutor(MAX_IN_FLIGHT, "bare")
 
     def infer(self, request: bytes) -> Reply:
         """Return the reply. Raise AssertionError if the server reports an error."""
@@ -61,7 +63,7 @@ class _Http:
             replies.put(self._pool.request([request]))
 
         for request in requests:
-            self._pool.executor.execute(partial(send, request))
+            self._executor.execute(partial(send, request))
         return [_accepted(replies.get(timeout=LONGEST_WAIT)) for _ in requests]
 
 

@@ -250,12 +250,56 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
     backend.close()
 
 
+def test_asynchronous_requests_that_wait_for_each_other() -> None:
+    """A hundred asynchronous requests are at the server at one time, as in v1."""
+    everybody = threading.Barrier(100)
+
+    def answer(request: bytes) -> bytes:
+        everybody.wait(PATIENCE)
+        return REPLY
+
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    with ScriptedServer(answer) as server:
+        backend = backend_on(server)
+        for _ in range(everybody.parties):
+            backend.infer_async(CALL, outcomes.put)
+        for _ in range(everybody.parties):
+            assert isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+        backend.close()
+
+
+def test_slow_requests_of_another_backend() -> None:
+    """Asynchronous requests of a backend do not wait for those of another backend."""
+    gate = threading.Event()
+    slow = InferCall("slow", "", (), ())
+
+    def answer(request: bytes) -> bytes:
+        if b"/models/slow/" in request:
+            gate.wait(PATIENCE)
+        return REPLY
+
+    slow_outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    with ScriptedServer(answer) as server:
+        busy, free = backend_on(server), backend_on(server)
+        for _ in range(connections.MAX_IN_FLIGHT + 1):
+            busy.infer_async(slow, slow_outcomes.put)
+        free.infer_async(CALL, outcomes.put)
+        assert isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+        assert slow_outcomes.empty()
+        gate.set()
+        for _ in range(connections.MAX_IN_FLIGHT + 1):
+            assert isinstance(slow_outcomes.get(timeout=PATIENCE), InferReply)
+        busy.close()
+        free.close()
+
+
 EXIT = """
 import sys, threading
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall
 backend = open_backend(Endpoint("http", sys.argv[1]))
-for number in range(70):
+for number in range(300):
     backend.infer_async(InferCall("m", "", (), ()), print)
 """
 

@@ -118,15 +118,15 @@ class HttpBackend(Backend):
         return _infer_reply(call, wire_id, self._http.pool, self._prepared(call, wire_id))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
-        """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
+        """Infer on a thread of this backend; beyond ``MAX_IN_FLIGHT`` at once the rest wait."""
         try:
             wire_id = _next_wire_id()
             exchange = self._prepared(call, wire_id, copied=True)
-            pool = self._http.pool
         except BackendError as error:
             return done(error)
+        pool = self._http.pool
         try:
-            pool.executor.execute(
+            self._http.executor.execute(
                 lambda: done(outcome_of(_infer_reply, call, wire_id, pool, exchange))
             )
         except RuntimeError:  # no thread to be had

@@ -38,7 +38,11 @@ from tritonclient_shim.settings import DEFAULTS, Settings
 from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
-MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
+#: Asynchronous requests of one client at one time; more wait their turn. v1 had no limit. This one
+#: leaves files to a process that may open the usual 1024.
+MAX_IN_FLIGHT = 256
+#: Seconds. A closed client leaves its idle threads for this time.
+_THREAD_LINGER = 1.0
 #: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
 _OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
 _NO_HEADERS: Mapping[str, Any] = {}
@@ -106,13 +110,12 @@ def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
 
 
 class HttpPool:
-    """The connections that one connector makes, and the threads of asynchronous requests."""
+    """The connections that one connector makes."""
 
     def __init__(self, connector: HttpConnector) -> None:
         self.connector = connector
         self._context = tls.client_context(connector.tls) if connector.endpoint.secure else None
         self._idle: list[HttpConnection] = []
-        self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
         self.server = KnownServer()
         forks.repair(self)
         weakref.finalize(self, _close_all, self._idle).atexit = False
@@ -222,7 +225,8 @@ def _by_name(headers: Iterable[tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
 class HttpClient:
     """Sends requests with ``headers`` added to each, until it is closed; from any thread.
 
-    ``pool`` has the connections of all clients that connect alike.
+    ``pool`` has the connections of all clients that connect alike. ``executor`` has the threads of
+    this client's asynchronous requests, so that those of another client never wait for them.
     """
 
     def __init__(
@@ -232,6 +236,7 @@ class HttpClient:
         self._pool: HttpPool | None = pool_of(connector_for(endpoint, settings))
         self._proxy = None if endpoint.secure else self.pool.connector.proxy
         self._head = lru_cache(maxsize=64)(self._new_head)
+        self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http", _THREAD_LINGER)
 
     @property
     def pool(self) -> HttpPool:

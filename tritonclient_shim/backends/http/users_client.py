@@ -101,7 +101,7 @@ class ThreadPool:
         self._running: set[Future[Any]] = set()
 
     def apply_async(self, act: Callable[..., Any], arguments: Any) -> Deferred:
-        """Run soon; at most 64 at once per endpoint. RuntimeError when no thread is to be had."""
+        """Run soon, on a thread of the context. RuntimeError when no thread is to be had."""
         future = self._executor.submit(act, *arguments)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
@@ -134,5 +134,5 @@ def users_client(http: HttpClient) -> Any:
 
     client = with_both_errors(InferenceServerClient)(http.pool.location.host_header)
     client._client_stub.close()  # it has never connected
-    client._client_stub, client._pool = UserStub(http), ThreadPool(http.pool.executor)
+    client._client_stub, client._pool = UserStub(http), ThreadPool(http.executor)
     return client
