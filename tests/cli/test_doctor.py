@@ -10,9 +10,10 @@ from typing import Any, Iterator
 
 import pytest
 
+from tensorrtserver import api
 from testbed import TritonServer, repository
 from tests.backends.scripted_server import Answer, ScriptedServer, http
-from tests.cli.cli_scripts import shim
+from tests.cli.cli_scripts import python, shim
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _server, doctor, main
 
@@ -269,3 +270,84 @@ def test_ranges_are_those_of_the_readme() -> None:
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
     (first,) = [line.split("|") for line in readme.splitlines() if line.startswith("| A |")]
     assert triton.least == f">={first[3].strip()}"
+
+
+#: Prints what an error has beside v1's text. In a process of its own: gRPC keeps channels.
+_STATUS = """
+import sys
+from tensorrtserver.api import *
+
+url, protocol = sys.argv[1:]
+try:
+    ServerStatusContext(url, ProtocolType.from_str(protocol)).get_server_status()
+except InferenceServerException as error:
+    print(error.debug_details())
+"""
+
+
+@pytest.fixture
+def dead_proxy(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the address of a proxy that is down, and have http_proxy name it."""
+    for name in ("no_proxy", "NO_PROXY", "https_proxy", "grpc_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+    monkeypatch.setenv("http_proxy", f"http://user:s3cret@{address}")
+    return address
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_a_dead_proxy_is_named(
+    server: TritonServer, kind: str, dead_proxy: str, tmp_path: Path
+) -> None:
+    """The doctor names the proxy and its variable, and says that the server answers without."""
+    done = shim(tmp_path, "doctor", "--url", server.url(kind), "--protocol", kind)
+    text = done.stdout
+    name = "gRPC" if kind == "grpc" else "HTTP"
+    assert done.returncode == 1
+    assert f"note   over {name}, calls take the proxy {dead_proxy} of http_proxy; add" in text
+    assert f"WRONG  it answers over {name} without the proxy: add its host to no_proxy" in text
+    assert "s3cret" not in text
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_the_error_names_the_proxy(
+    server: TritonServer, kind: str, dead_proxy: str, tmp_path: Path
+) -> None:
+    """The error of a legacy call names the proxy and its variable beside v1's text."""
+    done = python(tmp_path, "-c", _STATUS, server.url(kind), kind)
+    assert f"calls take the proxy {dead_proxy} of http_proxy; " in done.stdout, done.stderr
+    assert "s3cret" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (401, "the answer is HTTP 401 Unauthorized: give the credentials"),
+        (413, "the answer is HTTP 413 "),
+        (503, "the answer is HTTP 503 Service Unavailable: a proxy answers"),
+        (599, "the answer is HTTP 599"),
+    ],
+)
+def test_the_status_of_a_foreign_answer(
+    code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Doctor and note show the HTTP status of a foreign answer; v1's text is as it was."""
+    with ScriptedServer(lambda request: http(code, b"<html>")) as foreign:
+        assert main(["doctor", "--url", foreign.address, "--protocol", "http"]) == 1
+        context = api.ServerStatusContext(foreign.address, api.ProtocolType.HTTP)
+        with pytest.raises(api.InferenceServerException) as caught:
+            context.get_server_status()
+    assert says in capsys.readouterr().out
+    assert says in caught.value.debug_details()
+    assert caught.value.message() == "status request did not return status"
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_tls_on_a_plain_port(
+    server: TritonServer, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The doctor says that a port speaks no TLS if the server answers without."""
+    url = f"https://{server.url(kind)}"
+    assert main(["doctor", "--url", url, "--protocol", kind]) == 1
+    assert "WRONG  the port speaks no TLS" in capsys.readouterr().out.partition("\nVersions")[0]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Callable, Sequence
 
 from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core.addresses import parse
 from tritonclient_shim.core.model import HTTP, Endpoint
-from tritonclient_shim.settings import Settings, current
+from tritonclient_shim.settings import Proxy, Settings, current, grpc_proxy_for
 from tritonclient_shim.settings.values import rewritten
 
 #: What is served inside this process: protocol and address → what opens a backend on it.
@@ -65,6 +66,19 @@ def open_backend(
     except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
         raise ImportError(_NO_GRPC) from missing
     return GrpcBackend(effective, connector_for(effective, chosen).connect)
+
+
+def proxy_of(endpoint: Endpoint, settings: Settings) -> Proxy | None:
+    """Return the proxy that leads to an endpoint; SettingsError for an unsupported kind."""
+    effective = effective_endpoint(endpoint, settings)
+    if endpoint.protocol == HTTP:
+        from tritonclient_shim.backends.http import connector
+
+        return connector.proxy_of(effective)
+    if dict(settings.grpc_channel_arguments).get("grpc.enable_http_proxy") == 0:
+        return None
+    address = parse(effective.address)
+    return grpc_proxy_for(address.host if address else effective.address)
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Callable, Iterator, TypeVar
 
 from tritonclient_shim import settings
+from tritonclient_shim.backends import effective_endpoint, open_backend
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli import count
 from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
@@ -18,9 +20,9 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     TransportError,
 )
-from tritonclient_shim.core.model import HTTP, PROTOCOLS
+from tritonclient_shim.core.model import HTTP, PROTOCOLS, Endpoint
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.session.server import ServerSession, shown_status
 from tritonclient_shim.translate.constructors import parse_url
 
 #: Seconds to wait for each reply.
@@ -36,9 +38,20 @@ _Answer = TypeVar("_Answer")
 class _Probe:
     """Asks a server over one protocol; each call has a timeout."""
 
-    def __init__(self, url: str, protocol: str) -> None:
-        self.name = PROTOCOLS[protocol].title
-        self._session = ServerSession(parse_url(url, protocol))
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = PROTOCOLS[endpoint.protocol].title
+        self._session = ServerSession(endpoint)
+
+    @property
+    def effective(self) -> Endpoint:
+        """Return the endpoint that is asked, which settings may replace."""
+        return effective_endpoint(self.endpoint, self._session.settings)
+
+    def proxy(self) -> list[Finding]:
+        """Return a note about the proxy that calls take, if they take one."""
+        text = self._session.shown_proxy()
+        return [Finding(NOTE, f"over {self.name}, {text}")] if text else []
 
     def ask(self, question: Callable[[Backend], _Answer]) -> _Answer:
         """Return the reply; raise BackendError for an error or a timeout."""
@@ -63,11 +76,11 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
     refusals: list[str] = []
     for protocol in sorted(PROTOCOLS, key=lambda protocol: protocol != script):
         try:
-            probe = _Probe(url, protocol)
+            probe = _Probe(parse_url(url, protocol))
             metadata = probe.ask(lambda backend: backend.server_metadata())
         except BackendError as error:
-            foreign = _FOREIGN if isinstance(error, ForeignError) else ""
-            refusals.append(f"{shown} over {probe.name}: {probe.worded(error)}{foreign}")
+            refusals.append(f"{shown} over {probe.name}: {probe.worded(error)}{_clue(error)}")
+            yield from _other_ways(probe, error)
             continue
         except (InferenceServerException, ValueError) as error:
             yield Finding(WRONG, reason_of(error))
@@ -81,9 +94,60 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
                 f'{wanted.port}), or ProtocolType.from_str("{protocol}")',
             )
         yield Finding(OK, f"it is {metadata.name!r}, version {metadata.version}, over {probe.name}")
+        yield from probe.proxy()
         yield from _answering(probe)
         return
     yield from (Finding(WRONG, text) for text in (*refusals[:-1], f"{refusals[-1]}. {_ADVICE}"))
+
+
+def _clue(error: BackendError) -> str:
+    """Return what the answer of somebody who is no v2 server says beyond v1's text."""
+    if not isinstance(error, ForeignError):
+        return ""
+    return f". {shown_status(error.http_status)}" if error.http_status else _FOREIGN
+
+
+def _other_ways(probe: _Probe, error: BackendError) -> Iterator[Finding]:
+    """Yield the proxy on the way to a server, and whether it answers without proxy or TLS."""
+    proxies = probe.proxy()
+    yield from proxies
+    if proxies and _answers_directly(probe.endpoint):
+        yield Finding(
+            WRONG,
+            f"it answers over {probe.name} without the proxy: add its host to no_proxy",
+        )
+    if probe.effective.secure and _answers_without_tls(probe.effective):
+        yield Finding(
+            WRONG,
+            f"the port speaks no TLS: over {probe.name} it answers without. Write the address "
+            "without https:// or grpcs://, or set TRITON_SHIM_TLS=off",
+        )
+
+
+def _answers_directly(endpoint: Endpoint) -> bool:
+    """True if the server answers once no proxy is on the way."""
+    current = settings.current()
+    arguments = dict(current.grpc_channel_arguments)
+    arguments["grpc.enable_http_proxy"] = 0
+    chosen = replace(current, grpc_channel_arguments=(*arguments.items(),))
+    with settings.without_proxies():
+        return _answers(endpoint, chosen)
+
+
+def _answers_without_tls(endpoint: Endpoint) -> bool:
+    """True if the server answers without TLS."""
+    plain = Endpoint(endpoint.protocol, endpoint.address, secure=False)
+    return _answers(plain, replace(settings.current(), tls="off", rewrite_addresses=()))
+
+
+def _answers(endpoint: Endpoint, chosen: settings.Settings) -> bool:
+    """True if a v2 server answers at the endpoint."""
+    try:
+        backend = open_backend(endpoint, settings=chosen)
+        within(PATIENCE, backend.server_metadata)
+    except (BackendError, TimeoutError, ValueError):
+        return False
+    return True
 
 
 def reason_of(error: Exception) -> str:

@@ -144,12 +144,14 @@ class ForeignError(BackendError):
     """An answer came, but not from a v2 inference server (v1: "did not return status").
 
     The server may still be one of the Open Inference Protocol, whose HTTP framework words some
-    refusals. ``refusal`` is its text about the request then.
+    refusals. ``refusal`` is its text about the request then. ``http_status`` is the status of an
+    answer over HTTP that is an error, else 0.
     """
 
-    def __init__(self, message: str, refusal: str = "") -> None:
+    def __init__(self, message: str, refusal: str = "", http_status: int = 0) -> None:
         super().__init__(message)
         self.refusal = refusal
+        self.http_status = http_status
 
 
 class UnreadableReply(ForeignError):

@@ -9,14 +9,16 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Iterator
 
 from tritonclient_shim import settings
-from tritonclient_shim.backends import open_backend
+from tritonclient_shim.backends import open_backend, proxy_of
 from tritonclient_shim.backends.base import Backend, call_with, current_headers
-from tritonclient_shim.core.addresses import without_user
+from tritonclient_shim.core.addresses import join_port, without_user
 from tritonclient_shim.core.errors import (
     BackendError,
+    ForeignError,
     InferenceServerException,
     InvalidRequest,
     ServerError,
@@ -30,6 +32,27 @@ from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
 
 _NOTHING = RequestContext()
+#: HTTP status of a server that is no v2 server → what to check.
+_REMEDIES = {
+    401: "give the credentials in the url or in TRITON_SHIM_HTTP_HEADERS",
+    403: "the credentials may not do this: check them, and the rules of the proxy",
+    404: "nothing is served at this path: check the address, with its path prefix",
+    407: "the proxy wants credentials: give them in its variable",
+    413: "a proxy limits the size of requests: raise its limit (nginx: client_max_body_size)",
+    502: "a proxy answers, and cannot reach the server behind it",
+    503: "a proxy answers, and has no server behind it that is ready",
+    504: "a proxy answers, and the server behind it took too long",
+}
+
+
+def shown_status(status: int) -> str:
+    """Return an HTTP status by number and name, with what to check."""
+    try:
+        name = f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        name = ""
+    remedy = f": {_REMEDIES[status]}" if status in _REMEDIES else ""
+    return f"the answer is HTTP {status}{name}{remedy}"
 
 
 class _OpenedOnFirstUse:
@@ -150,15 +173,17 @@ class ServerSession:
                 return self._connection_error(error.message, error.status or None)
             return InferenceServerException(error.message)  # refused, or ended, by this side
         message = error.message if isinstance(error, UnreadableReply) else no_status_text
-        return self._connection_error(message)
+        http_status = error.http_status if isinstance(error, ForeignError) else 0
+        return self._connection_error(message, http_status=http_status)
 
     def _connection_error(
-        self, message: str, status: str | None = None
+        self, message: str, status: str | None = None, http_status: int = 0
     ) -> InferenceServerException:
         """Return an error of the client family, with where to look beside v1's text.
 
-        ``debug_details()`` has the address and the command that tells what is wrong with it. From
-        Python 3.11 on tracebacks show them as a note.
+        ``debug_details()`` has the address and the command that tells what is wrong with it. It
+        names the HTTP status of somebody who is no v2 server, and the proxy. From Python 3.11 on
+        tracebacks show them as a note.
         """
         import shlex
 
@@ -166,11 +191,27 @@ class ServerSession:
         address = without_user(self.endpoint.address)
         url = shlex.quote(f"https://{address}" if self.endpoint.secure else address)
         command = f"tritonclient-shim doctor --url {url} --protocol {protocol}"
-        advice = f"({address}; is this Triton's {self.endpoint.rules.title} port? {command})"
+        question = f"is this Triton's {self.endpoint.rules.title} port?"
+        clues = [shown_status(http_status)] if http_status else []
+        clues += [self.shown_proxy()] if self.shown_proxy() else []
+        advice = f"({'; '.join([address, *clues, question])} {command})"
         error = InferenceServerException(message, "", 0, status, advice)
         if sys.version_info >= (3, 11):
             error.add_note(advice)
         return error
+
+    def shown_proxy(self) -> str:
+        """Return which proxy calls take, by which variable, and how to avoid it; '' without one."""
+        try:
+            proxy = proxy_of(self.endpoint, self.settings)
+        except ValueError:  # its own error reports it
+            return ""
+        if proxy is None:
+            return ""
+        return (
+            f"calls take the proxy {join_port(proxy.host, proxy.port)} of {proxy.variable}; add "
+            "the server's host to no_proxy to go without"
+        )
 
     @contextmanager
     def guard(

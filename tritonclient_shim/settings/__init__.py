@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.addresses import basic_authorization, parse
@@ -236,11 +237,15 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 class Proxy(NamedTuple):
-    """An HTTP proxy; ``authorization`` is the value of its header, '' for none."""
+    """An HTTP proxy; ``authorization`` is the value of its header, '' for none.
+
+    ``variable`` is the environment variable that names the proxy.
+    """
 
     host: str
     port: int
     authorization: str = ""
+    variable: str = ""
 
 
 def proxy_for(host: str, secure: bool) -> Proxy | None:
@@ -292,7 +297,44 @@ def _parsed_proxy(text: str, source: str) -> Proxy:
             "spoken here. Name the server in no_proxy to go without"
         )
     port = int(address.port or 1080)
-    return Proxy(address.host.strip("[]"), port, basic_authorization(address.user))
+    return Proxy(address.host.strip("[]"), port, basic_authorization(address.user), source)
+
+
+#: Variables that name a proxy, in lower case.
+_PROXIES = ("grpc_proxy", "http_proxy", "https_proxy", "all_proxy")
+#: gRPC uses the first of these variables that is set.
+_GRPC_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+
+def grpc_proxy_for(host: str) -> Proxy | None:
+    """Return the proxy that gRPC's library takes on the way to ``host``, for messages only.
+
+    Return None also for a text that the library cannot use either.
+    """
+    lists = (os.environ.get(name, "") for name in ("no_grpc_proxy", "no_proxy"))
+    excepted = next(filter(None, lists), "")
+    endings = tuple(entry.strip() for entry in excepted.lower().split(",") if entry.strip())
+    if host.lower().endswith(endings):
+        return None
+    source = next((name for name in _GRPC_PROXIES if os.environ.get(name)), None)
+    if source is None:
+        return None
+    try:
+        return _parsed_proxy(os.environ[source], source)
+    except SettingsError:
+        return None
+
+
+@contextmanager
+def without_proxies() -> Iterator[None]:
+    """Remove the variables that name proxies, and restore them afterwards."""
+    proxies = {name: text for name, text in os.environ.items() if name.lower() in _PROXIES}
+    for name in proxies:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(proxies)
 
 
 # ----------------------------------------------------------------- notices and reports

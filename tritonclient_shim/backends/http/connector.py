@@ -87,10 +87,11 @@ class HttpConnector(NamedTuple):
 def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
     """Return the connector of an endpoint; SettingsError for unusable settings or files."""
     relevant = of_connections(settings, endpoint)
-    return HttpConnector(endpoint, relevant, _proxy(endpoint), tls.tls_of(relevant))
+    return HttpConnector(endpoint, relevant, proxy_of(endpoint), tls.tls_of(relevant))
 
 
-def _proxy(endpoint: Endpoint) -> Proxy | None:
+def proxy_of(endpoint: Endpoint) -> Proxy | None:
+    """Return the proxy on the way to an endpoint; SettingsError for an unsupported kind."""
     try:
         host = parse(endpoint.address, endpoint.secure).host
     except (HTTPException, UnicodeError):

@@ -147,7 +147,7 @@ def refusal(status: int, body: Any, names: Iterable[str] = ()) -> BackendError:
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
         said = _detail(reply) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
-        error = ForeignError(wrong, said or wrong)
+        error = ForeignError(wrong, said or wrong, status)
         error.no_such_call = status in (404, 405, 501)
         return error
     said = user_message(text, names)
