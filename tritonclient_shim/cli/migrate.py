@@ -5,7 +5,8 @@ that keeps uses runs on this package, beside tritonclient.
 
 Exit status: 0 nothing would change (with --write: no use is left), 1 something
 would change (with --write: uses are left), 2 wrong usage, 3 files that could
-not be read, parsed or written, whose reasons are on stderr, 130 interrupted.
+not be read, parsed or written, whose reasons are on stderr, 4 a command of
+--prove does not do the same (nothing is written), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ import argparse
 import difflib
 import io
 import os
-import shutil
 import tokenize
 import traceback
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, count, show, tell
@@ -28,9 +27,10 @@ from tritonclient_shim.usage import report as usage_report
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.files import Migrated
     from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome
+    from tritonclient_shim.rewrite.prove import Proof
     from tritonclient_shim.usage.rows import UsageRow
 
-_DONE, _LEFT, _UNREADABLE = 0, 1, 3
+_DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
 _TITLE = "Migration from the legacy API"
 _NEXT = "Nothing is written; --write writes the changes.\n"
 
@@ -42,6 +42,7 @@ class _Work:
     texts: dict[str, bytes | None]  # by absolute path; None is not known yet
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    proof: Proof | None = None
 
     @property
     def uses(self) -> list[tuple[UsageRow, SiteOutcome]]:
@@ -61,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--write", action="store_true", help="write the changed files")
     how.add_argument("--check", action="store_true", help="print the report alone, for CI")
+    add("--prove", metavar="COMMAND", action="append", default=[],
+        help="with --write: run this command on a copy of the project, before and after, and "
+        "write only if it ends and prints the same; may be given several times")  # fmt: skip
+    add("--prove-timeout", metavar="SECONDS", type=float, default=600.0,
+        help="how long a command of --prove may take (default: %(default)s)")  # fmt: skip
     add("--to", choices=("grpc", "http"), default="",
         help="the protocol instead of one that the program chooses")  # fmt: skip
     add("--unsafe", action="store_true",
@@ -75,7 +81,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
+    from tritonclient_shim.rewrite.prove import NotProven
+
+    if arguments.prove and not arguments.write:
+        raise Refused("--prove needs --write; add it, or leave --prove out to see the changes")
     work = _migrated(arguments)
+    if arguments.write:
+        try:
+            _prove_and_write(work, arguments)
+        except NotProven as error:
+            tell("migrate", f"{error}\nNothing is written.")
+            return _NOT_PROVEN
+    for reason in work.failures:
+        tell("migrate", reason)
     summary = _summary(work)
     if arguments.format == "json":
         show(usage_report.dumped({"title": _TITLE, "summary": summary, **_document(work)}))
@@ -94,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _migrated(arguments: argparse.Namespace) -> _Work:
-    """Migrate each file, and write it if that is asked for."""
+    """Migrate each file."""
     from tritonclient_shim.cli._models import models_of
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
@@ -121,10 +139,6 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     except Unreadable as error:
         work.failures.append(str(error))
         work.files = [file for file in work.files if not file.helpers]
-    if arguments.write:
-        _write_files(work)
-    for reason in work.failures:
-        tell("migrate", reason)
     return work
 
 
@@ -162,15 +176,17 @@ def _bug(error: Exception) -> str:
 
 
 def _diff(file: Migrated) -> str:
-    """Return the changes of a file, as ``diff -u`` shows them."""
+    """Return the changes of a file, as ``diff -u`` shows them and ``patch`` applies them."""
     old, new = _lines(file.before), _lines(file.after)
     lines = difflib.unified_diff(old, new, file.path, file.path)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    mark = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else f"{line}{mark}" for line in lines)
 
 
 def _lines(data: bytes) -> list[str]:
+    """Return the lines of a text. For ``patch`` a line ends with ``\\n`` alone."""
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    return data.decode(encoding).splitlines(keepends=True)
+    return io.StringIO(data.decode(encoding), newline="\n").readlines()
 
 
 def _document(work: _Work) -> dict[str, Any]:
@@ -185,10 +201,19 @@ def _document(work: _Work) -> dict[str, Any]:
             "changed": [file.path for file in work.files if file.changed],
             "failed": work.failures,
         },
+        "proven": _proven(work.proof),
     }
 
 
+def _proven(proof: Proof | None) -> dict[str, Any] | None:
+    """Return the commands of a proof, and the files that no command has read."""
+    if proof is None:
+        return None
+    return {"commands": list(proof.commands), "unread": list(proof.unread)}
+
+
 def _summary(work: _Work) -> str:
+    """Return in sentences what became of the uses and files."""
     states = [outcome.state.value for _, outcome in work.uses]
     counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
     uses = "No use of the legacy API. " if work.files else ""
@@ -196,30 +221,32 @@ def _summary(work: _Work) -> str:
         uses = f"{count(len(states), 'use')}: {counts}. "
     failed = f", {len(work.failures)} failed" if work.failures else ""
     changed = sum(file.changed for file in work.files)
-    return f"{uses}{count(work.read, 'file')} read{failed}; {changed} with changes."
+    files = f"{uses}{count(work.read, 'file')} read{failed}; {changed} with changes."
+    return f"{files} {_proof_sentence(work.proof)}" if work.proof else files
+
+
+def _proof_sentence(proof: Proof) -> str:
+    """Return what a proof has shown, and which files no command has run."""
+    commands = ", ".join(f"`{command}`" for command in proof.commands)
+    sentence = f"Before and after, status and output are the same: {commands}."
+    unread = f" No command has read: {', '.join(proof.unread)}." if proof.unread else ""
+    return f"{sentence}{unread}"
 
 
 # ------------------------------------------------------------------------------ writing
 
 
-def _write_files(work: _Work) -> None:
-    """Write the changed files; those that cannot be written have failed."""
-    for file in [file for file in work.files if file.changed]:
-        try:
-            _replace(file.path, file.after)
-        except OSError as error:
-            work.files.remove(file)
-            work.failures.append(f"{file.path}: cannot be written: {error.strerror}")
+def _prove_and_write(work: _Work, arguments: argparse.Namespace) -> None:
+    """Write the changed files if the commands prove them. Raise NotProven if they do not."""
+    from tritonclient_shim.rewrite.prove import prove
+    from tritonclient_shim.rewrite.writing import NotWritten, write_files
 
-
-def _replace(path: str, data: bytes) -> None:
-    """Put other bytes into a file; whoever reads it sees the old ones or the new ones."""
-    real = os.path.realpath(path)
-    temporary = Path(f"{real}.tritonclient-shim")
+    changed = {file.path: file.after for file in work.files if file.changed}
+    if arguments.prove and changed:
+        work.proof = prove(arguments.prove, changed, arguments.prove_timeout)
     try:
-        temporary.write_bytes(data)
-        if os.path.exists(real):
-            shutil.copymode(real, temporary)
-        os.replace(temporary, real)
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_files(work.files)
+    except NotWritten as error:
+        work.failures += error.reasons
+        work.files = [file for file in work.files if not file.changed]
+        work.proof = None

@@ -1,0 +1,95 @@
+"""Put migrated texts into their files. All texts are on the disk before the first file changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from typing import Sequence
+
+from tritonclient_shim.migrate.sources import Unreadable, content
+from tritonclient_shim.rewrite.files import Migrated
+
+
+class NotWritten(Exception):
+    """Files cannot be replaced. No file was changed. ``reasons``: one for each such file."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("\n".join(reasons))
+        self.reasons = list(reasons)
+
+
+def write_files(files: Sequence[Migrated]) -> None:
+    """Replace the changed files by their new texts. Raise NotWritten before any file changes.
+
+    Modules of helpers come first: whenever the process ends, no file imports a missing module.
+    """
+    changed = sorted((file for file in files if file.changed), key=lambda file: not file.is_new)
+    temporary: dict[str, str] = {}  # path of a file → the file with its new text
+    reasons: list[str] = []
+    try:
+        for file in changed:
+            try:
+                _check(file)
+                _write_beside(file, temporary)
+            except OSError as error:
+                reasons.append(f"{file.path}: cannot be written: {error.strerror}")
+            except Unreadable as error:
+                reasons.append(str(error))
+        if reasons:
+            raise NotWritten(reasons)
+        for path in list(temporary):
+            os.replace(temporary[path], path)
+            del temporary[path]
+    finally:
+        for name in temporary.values():
+            with suppress(OSError):
+                os.unlink(name)
+
+
+def _check(file: Migrated) -> None:
+    """Raise Unreadable if the file must not be replaced."""
+    if file.is_new and not os.path.lexists(file.path):
+        return
+    if content(file.path) != file.before:
+        raise Unreadable(
+            f"{file.path}: was changed while migrate ran; expected the text that was read; "
+            "run migrate again"
+        )
+    status = os.stat(file.path)
+    if not status.st_mode & 0o222:
+        raise Unreadable(
+            f"{file.path}: is read-only; expected a file that may be written; allow it with "
+            "`chmod u+w`, or leave the file out with --exclude"
+        )
+    if status.st_nlink > 1:
+        raise Unreadable(
+            f"{file.path}: has {status.st_nlink} names (hard links), and the others would keep the "
+            "old text; expected one name; make it a file of its own, or leave it out with --exclude"
+        )
+
+
+def _write_beside(file: Migrated, temporary: dict[str, str]) -> None:
+    """Write the new text to a temporary file in the folder of the file, with its mode and owner."""
+    path = os.path.realpath(file.path)
+    handle, name = tempfile.mkstemp(prefix=".tritonclient-shim-", dir=os.path.dirname(path))
+    temporary[path] = name
+    with os.fdopen(handle, "wb") as output:
+        output.write(file.after)
+        output.flush()
+        os.fsync(output.fileno())
+    if os.path.exists(path):
+        status = os.stat(path)
+        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            os.chown(name, status.st_uid, status.st_gid)
+        shutil.copymode(path, name)
+    else:
+        os.chmod(name, 0o666 & ~_umask())
+
+
+def _umask() -> int:
+    """Return the mode bits that new files of this process do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
