@@ -13,11 +13,14 @@ import importlib
 import os
 import pkgutil
 import sys
+import traceback
 from typing import Sequence
 
 from tritonclient_shim import __version__
 
 _REFUSED = 2
+#: Of a crash, as sysexits.h has it. Python's own 1 has another meaning for most commands.
+_CRASHED = 70
 #: The exit statuses that shells report for Ctrl-C, and for a pipe whose reader has stopped.
 _INTERRUPTED, _SIGPIPE = 128 + 2, 128 + 13
 
@@ -42,6 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _REFUSED
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except Exception:
+        if arguments.name == "run":  # the script's
+            raise
+        traceback.print_exc()
+        tell(arguments.name, "this is a bug; please report it with the lines above")
+        return _CRASHED
 
 
 def tell(command: str, text: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import traceback
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Iterable, Iterator
+from typing import Iterable
 
 from tritonclient_shim.migrate import sources
 
@@ -22,16 +23,33 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "between; beside build, dist, site-packages, node_modules and hidden folders")  # fmt: skip
 
 
-def chosen(arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the files to read; a file that is named twice comes once."""
+def chosen(arguments: argparse.Namespace) -> list[str]:
+    """Return the files to read; a file that is named twice or linked comes once."""
     patterns = _parts(",".join(arguments.exclude))
+    # as reports write them
+    paths = [path[2:] if path.startswith("./") else path for path in sources.files(arguments.paths)]
+    files = {os.path.realpath(path) for path in paths if not os.path.islink(path)}
     seen: set[str] = set()
-    for path in sources.files(arguments.paths):
-        path = path[2:] if path.startswith("./") else path  # as reports write it
+    result = []
+    for path in paths:
         real = os.path.realpath(path)
-        if real not in seen and not _is_excluded(path, patterns):
-            yield path
-        seen.add(real)
+        is_second_name = os.path.islink(path) and real in files
+        if real not in seen and not is_second_name and not _is_excluded(path, patterns):
+            result.append(path)
+        if not is_second_name:
+            seen.add(real)
+    return result
+
+
+def bug(command: str, path: str, error: Exception, effect: str) -> str:
+    """Return the message about an error that no file should lead to."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{path}: a bug of {command}, {effect}: {type(error).__name__}: {error} "
+        f"({os.path.basename(last.filename)}, line {last.lineno}); expected no file to lead to it; "
+        "please report it with the lines that do and the output of `tritonclient-shim doctor`, and "
+        "leave the file out with --exclude"
+    )
 
 
 def ids(text: str) -> frozenset[str]:

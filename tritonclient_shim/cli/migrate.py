@@ -16,12 +16,11 @@ import difflib
 import io
 import os
 import tokenize
-import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, count, show, tell
-from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
+from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
@@ -99,7 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
         show(usage_report.dumped({"title": _TITLE, "summary": summary, **_document(work)}))
     else:
         is_diff = not (arguments.write or arguments.check)
-        changes = "".join(map(_diff, work.files)) if is_diff else ""
+        changed = [file for file in work.files if file.changed]
+        changes = "".join(map(_diff, changed)) if is_diff else ""
         uses = "".join(
             f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}\n"
             for row, outcome in work.uses
@@ -120,7 +120,7 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     from tritonclient_shim.rewrite.neighbours import importers_first
     from tritonclient_shim.rewrite.options import MigrateOptions
 
-    paths = list(chosen(arguments))
+    paths = chosen(arguments)
     if not paths:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
@@ -150,6 +150,7 @@ def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
 
     own = os.path.abspath(path)
     try:
+        _refuse_link(path)
         data = content(path)
         is_v1 = may_use_v1(path, data)
         done = migrate(path, data, options, work.texts) if is_v1 else Migrated(path, data, data)
@@ -158,18 +159,23 @@ def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
     except Exception as error:  # one file must not keep the others from being migrated
         work.texts.pop(own, None)
         is_bug = not isinstance(error, Unreadable)
-        work.failures.append(f"{path}: {_bug(error)}" if is_bug else str(error))
+        effect = "which left the file as it was"
+        work.failures.append(bug("migrate", path, error, effect) if is_bug else str(error))
 
 
-def _bug(error: Exception) -> str:
-    """Return the message about an error that no file should lead to."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return (
-        f"a bug of migrate, which left the file as it was: {type(error).__name__}: {error} "
-        f"({os.path.basename(last.filename)}, line {last.lineno}); expected no file to lead to it; "
-        "please report it with the lines that do and the output of `tritonclient-shim doctor`, and "
-        "leave the file out with --exclude"
-    )
+def _refuse_link(path: str) -> None:
+    """Raise Unreadable for a link to a file that is not read itself.
+
+    Python looks for a script's modules beside the file, and for a module's beside the link.
+    """
+    from tritonclient_shim.migrate.sources import Unreadable
+
+    if os.path.islink(path) and os.path.exists(path):
+        target = os.path.relpath(os.path.realpath(path))
+        raise Unreadable(
+            f"{path}: is a link to {target}; expected the file itself; run migrate for {target}, "
+            "or leave the link out with --exclude"
+        )
 
 
 # --------------------------------------------------------------------------------------- report

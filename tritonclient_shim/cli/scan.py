@@ -21,7 +21,7 @@ from operator import index
 from typing import NamedTuple
 
 from tritonclient_shim.cli import Refused, count, show, tell
-from tritonclient_shim.cli._files import NO_FILE, add_files, chosen, ids
+from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, summary
 
@@ -96,6 +96,10 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
             except Unreadable as error:
                 report.unreadable.append(str(error))
                 continue
+            except Exception as error:
+                effect = "which has not read the file"
+                report.unreadable.append(bug("scan", path, error, effect))
+                continue
             wanted = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
             report.rows += [row for row in wanted if not _is_ignored(row)]
             report.read += 1
@@ -106,15 +110,22 @@ def _uses(path: str, report: ScanReport) -> list[UsageRow]:
     """Return the uses in a file; raise Unreadable if it cannot be read."""
     from tritonclient_shim.migrate import sources
     from tritonclient_shim.migrate.imports import may_use_v1
-    from tritonclient_shim.rewrite.files import scan
+    from tritonclient_shim.rewrite.files import scan, scan_without_rules
 
-    data = sources.content(path)
+    data = sources.content(path, may_be_pipe=True)
     if not may_use_v1(path, data):
         return []
     source = sources.parsed(path, data)
     report.unreadable += source.broken
     with sources.not_too_deep(path):
-        return scan(source)
+        try:
+            return scan(source)
+        except (RecursionError, MemoryError):
+            raise
+        except Exception as error:  # one file must not keep the others from being scanned
+            effect = 'which does not know what "migrate" would do with the file'
+            report.unreadable.append(bug("scan", path, error, effect))
+            return scan_without_rules(source)
 
 
 def _is_ignored(row: UsageRow) -> bool:

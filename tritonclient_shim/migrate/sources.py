@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import stat
 import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,15 +58,24 @@ def characters(line: str, offset: int) -> int:
 def files(paths: Iterable[str]) -> Iterator[str]:
     """Yield the given files, and the Python files and notebooks below given folders, sorted.
 
-    Folders that cannot be listed follow. `read` refuses them.
+    Pipes and links to nowhere in folders are left out. Folders that cannot be listed follow. `read`
+    refuses them.
     """
     for path in paths:
         errors: list[OSError] = []  # for a file, too: it is no folder
         for place, folders, names in os.walk(path, onerror=errors.append):
             folders[:] = sorted(x for x in folders if x not in _SKIPPED and not x.startswith("."))
             sources = (name for name in sorted(names) if name.endswith(ENDINGS))
-            yield from (os.path.join(place, name) for name in sources)
+            yield from filter(_is_file, (os.path.join(place, name) for name in sources))
         yield from (error.filename for error in errors)
+
+
+def _is_file(path: str) -> bool:
+    """True for a file, and for one that cannot be examined. `content` says why."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return not os.path.islink(path)
 
 
 def read(path: str) -> ParsedSource:
@@ -73,9 +83,17 @@ def read(path: str) -> ParsedSource:
     return parsed(path, content(path))
 
 
-def content(path: str) -> bytes:
-    """Return the bytes of a file. Raise Unreadable if it cannot be read."""
+def content(path: str, may_be_pipe: bool = False) -> bytes:
+    """Return the bytes of a file. Raise Unreadable if it cannot be read.
+
+    ``may_be_pipe``: the user has named it. A pipe that nobody named may have no writer, ever.
+    """
     try:
+        if not may_be_pipe and not stat.S_ISREG(os.stat(path).st_mode):
+            raise Unreadable(
+                f"{path}: is no regular file; expected one that can be replaced; leave it out with "
+                "--exclude"
+            )
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:

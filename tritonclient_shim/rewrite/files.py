@@ -10,7 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import List, Mapping, Tuple
 
-from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate import sites, sources
+from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.migrate.sources import ParsedSource, restored
 from tritonclient_shim.migrate.sources import rewritten as without_async
@@ -103,6 +104,13 @@ def scan(source: ParsedSource) -> list[UsageRow]:
     options, beside = MigrateOptions(unsafe=True), Neighbours(source.path)
     uses = _rewritten(Draft(source, "\n".join(source.lines), options, beside))
     return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
+
+
+def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
+    """Return every legacy use, once per line, for a source that makes the rules fail."""
+    found = sites.sites(Evaluator(source))
+    outcome = SiteOutcome(State.TODO, _NO_RULE)
+    return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
 
 
 def _rewritten(draft: Draft) -> _Uses:
