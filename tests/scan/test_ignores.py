@@ -51,3 +51,28 @@ def test_notebook(scan: Scanner) -> None:
     cells = [{"cell_type": "code", "source": source}]
     scan.write("a.ipynb", json.dumps({"cells": cells}))
     assert scan("a.ipynb").status == 0
+
+
+@pytest.mark.parametrize("line", range(4))
+def test_migrate_leaves_the_file(scan: Scanner, line: int) -> None:
+    """`migrate` changes no file with an ignored use, and does not report the use."""
+    lines = f"{CONTEXT}x = [{{'A': 1}}, InferContext.ResultFormat.RAW]\nc.run(i, o)\n".splitlines()
+    lines[line] += "  # tritonshim: ignore"
+    text = "\n".join(lines) + "\n"
+    script = scan.write("a.py", text)
+    done = scan.captured("migrate", "--write", "--unsafe", "--to", "grpc", ".")
+    assert done.status == 1
+    assert script.read_text("utf-8") == text
+    assert f"a.py:{line + 1}:" not in done.out
+    assert f": line {line + 1} has `# tritonshim: ignore`; the file stays for it\n" in done.out
+
+
+def test_migrate_leaves_names_of_numpy(scan: Scanner) -> None:
+    """An ignored name of NumPy stays alone. The file is migrated."""
+    health = "ServerHealthContext('u:1', ProtocolType.GRPC)\n"
+    script = scan.write("a.py", f"{STAR}{health}np.bool  # tritonshim: ignore\nnp.float\n")
+    done = scan.captured("migrate", "--write", ".")
+    assert (done.status, done.err) == (0, "")
+    text = script.read_text("utf-8")
+    assert "np.bool  # tritonshim: ignore\n" in text
+    assert "np.float\n" not in text and "tensorrtserver" not in text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_scripts import shim
-from tests.scan.scan_runs import CONTEXT, RUN, Scanner
+from tests.scan.scan_runs import CONTEXT, RUN, STAR, Scanner
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,7 +61,19 @@ def test_migrate_entry(scan: Scanner) -> None:
     """Run by pre-commit, ``migrate`` fails if it would change a file, and changes none."""
     scan.write("a.py", CONTEXT + RUN)
     scan.write("b.py", "x = 1\n")
-    arguments = shlex.split(hook("migrate")["entry"])[1:]
+    assert hook("migrate")["args"] == "[--check]"
+    arguments = [*shlex.split(hook("migrate")["entry"])[1:], "--check"]
     assert shim(scan.folder, *arguments, "b.py").returncode == 0
-    assert shim(scan.folder, *arguments, "a.py", "b.py").returncode == 1
+    done = shim(scan.folder, *arguments, "a.py", "b.py")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "+++" not in done.stdout
     assert (scan.folder / "a.py").read_text("utf-8") == CONTEXT + RUN
+
+
+def test_migrate_entry_with_write(scan: Scanner) -> None:
+    """The documented ``args: [--write]`` stand in place of the hook's own, and change files."""
+    script = scan.write("a.py", f"{STAR}h = ServerHealthContext('u:1', ProtocolType.GRPC)\n")
+    arguments = shlex.split(hook("migrate")["entry"])[1:]
+    done = shim(scan.folder, *arguments, "--write", "a.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tensorrtserver" not in script.read_text("utf-8")

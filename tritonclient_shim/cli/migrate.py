@@ -45,8 +45,11 @@ class _Work:
 
     @property
     def uses(self) -> list[tuple[UsageRow, SiteOutcome]]:
-        """Return the uses in all files."""
-        return [use for file in self.files for use in file.uses]
+        """Return the uses in all files that no comment hides."""
+        from tritonclient_shim.migrate.sources import is_ignored
+
+        uses = [use for file in self.files for use in file.uses]
+        return [(row, what) for row, what in uses if not is_ignored(row.snippet, row.entry.id)]
 
     @property
     def read(self) -> int:
@@ -107,8 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
         show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
     if work.failures:
         return _UNREADABLE
-    is_left = any(file.todo if arguments.write else file.changed for file in work.files)
-    return _LEFT if is_left else _DONE
+    if arguments.write:
+        return _LEFT if any(outcome.todo for _, outcome in work.uses) else _DONE
+    return _LEFT if any(file.changed for file in work.files) else _DONE
 
 
 def _migrated(arguments: argparse.Namespace) -> _Work:

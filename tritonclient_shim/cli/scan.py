@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import index
@@ -28,8 +27,6 @@ from tritonclient_shim.usage.rows import UsageRow, summary
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
 _BASELINE_VERSION = 1
-#: Ids in brackets, or the end of the comment.
-_IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
 
 
 @dataclass
@@ -85,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
     """Return the uses in the chosen files."""
-    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.migrate.sources import Unreadable, is_ignored
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
     report = ScanReport()
@@ -101,7 +98,7 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
                 report.unreadable.append(bug("scan", path, error, effect))
                 continue
             wanted = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
-            report.rows += [row for row in wanted if not _is_ignored(row)]
+            report.rows += [row for row in wanted if not is_ignored(row.snippet, row.entry.id)]
             report.read += 1
     return report
 
@@ -126,14 +123,6 @@ def _uses(path: str, report: ScanReport) -> list[UsageRow]:
             effect = 'which does not know what "migrate" would do with the file'
             report.unreadable.append(bug("scan", path, error, effect))
             return scan_without_rules(source)
-
-
-def _is_ignored(row: UsageRow) -> bool:
-    """True if a comment on the line hides this use."""
-    comment = _IGNORE.search(row.snippet)
-    if comment is None:
-        return False
-    return not comment[1] or row.entry.id in re.findall(r"\w+", comment[1].upper())
 
 
 # --------------------------------------------------------------------------------------- report

@@ -28,6 +28,8 @@ _RUNNING = re.compile(
 )
 #: Magics, shell commands and help. ``% x`` and ``!= x`` continue an expression.
 _MAGIC = re.compile(r"(\s*)(?:%+[A-Za-z_].*|!(?!=).*|\?.*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
+#: A comment that hides uses: ids in brackets, or the end of the comment.
+_IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
 #: The first letter is a full-width "a". Python looks for keywords in the source as it is written
 #: and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
 _ASYNC = "\uff41sync"
@@ -53,6 +55,14 @@ class ParsedSource:
 def characters(line: str, offset: int) -> int:
     """Return how many characters are before an offset of a tree, which counts bytes of UTF-8."""
     return len(line.encode()[:offset].decode(errors="ignore"))
+
+
+def is_ignored(line: str, id: str) -> bool:
+    """True if a comment in a line hides uses with an id."""
+    comment = _IGNORE.search(line.rstrip())
+    if comment is None:
+        return False
+    return not comment[1] or id in re.findall(r"\w+", comment[1].upper())
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:

@@ -35,6 +35,8 @@ from tritonclient_shim.usage.rows import UsageRow, relative
 _NO_RULE = "write it anew: the guide has its successor"
 _NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
 _IMPORT = SiteOutcome(State.SAFE, "import")
+#: Ids of uses that can stay alone. Other uses need each other.
+_ALONE = ("TS201",)
 _STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
 _ON_DISK: Mapping[str, bytes | None] = {}
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
@@ -119,6 +121,12 @@ def _rewritten(draft: Draft) -> _Uses:
         return []
     if draft.source.path.endswith(".ipynb"):
         return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
+    ignored = [site for site in draft.sites if _is_ignored(site, draft)]
+    for site in ignored:
+        if site.id not in _ALONE:
+            reason = f"line {site.node.lineno} has `# tritonshim: ignore`; the file stays for it"
+            return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
+        draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
     stub.rewrite(draft)
     groups.rewrite(draft)
     _loose(draft)
@@ -129,6 +137,11 @@ def _rewritten(draft: Draft) -> _Uses:
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
     return _uses(draft.source, outcomes)
+
+
+def _is_ignored(site: Site, draft: Draft) -> bool:
+    """True if a comment hides a use."""
+    return sources.is_ignored(draft.source.lines[site.node.lineno - 1], site.id)
 
 
 def _undecided(site: Site) -> SiteOutcome:
