@@ -39,6 +39,16 @@ def test_a_script_of_2019_runs(tmp_path: Path) -> None:
     assert "`tritonclient-shim guide what-python-and-numpy-removed` shows what" in last
 
 
+def test_file_of_a_script_is_absolute(tmp_path: Path) -> None:
+    """``__file__`` is absolute, as under Python: a script may change its working folder."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "old.py").write_text(
+        "import os\nos.chdir('/')\nprint(os.path.exists(__file__), __file__)\n"
+    )
+    done = shim(tmp_path, "run", "lib/old.py")
+    assert done.stdout == f"True {tmp_path}/lib/old.py\n"
+
+
 @pytest.mark.parametrize("name", ["object", "no_such_thing"])
 def test_python_alone_points_to_run(tmp_path: Path, name: str) -> None:
     """If NumPy lacks a name of 2019, the error advises `run`, which runs the script."""
@@ -136,7 +146,7 @@ def test_main_is_the_script(tmp_path: Path) -> None:
         "print(type(pickle.loads(pickle.dumps(Thing()))) is Thing)\n"
     )
     done = shim(tmp_path, "run", "sub/script.py")
-    assert done.stdout == "__main__ sub/script.py True 5\nTrue\n"
+    assert done.stdout == f"__main__ {tmp_path}/sub/script.py True 5\nTrue\n"
 
 
 def test_modules_of_2019_beside_the_script(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 
 import pytest
 
@@ -65,12 +66,55 @@ def test_from_another_folder(known: Scanner, monkeypatch: pytest.MonkeyPatch) ->
     assert known("a.py", "--baseline", "../known.json").status == 0
 
 
-def test_unreadable_files_keep_their_status(known: Scanner) -> None:
-    """A baseline has the uses of readable files. Unreadable files set status 3."""
+def test_no_baseline_from_failures(known: Scanner) -> None:
+    """If a file cannot be read, no baseline is written: it would lack the uses of the file."""
+    before = (known.folder / "known.json").read_bytes()
     known.write("src/b.py", "def broken(:  # tensorrtserver\n")
+    known.write("src/c.py", CONTEXT)
     done = known("src", "--write-baseline", "known.json")
-    assert done.status == 3
-    assert "1 file read, 1 could not be read." in done.out
+    assert (done.status, done.out) == (3, "")
+    assert "src/b.py: line 1: " in done.err
+    assert "known.json is not written: it would lack the uses of the files above" in done.err
+    assert (known.folder / "known.json").read_bytes() == before
+
+
+def test_no_baseline_from_nothing(known: Scanner) -> None:
+    """If no file is read, no baseline is written. Files without uses give an empty one."""
+    before = (known.folder / "known.json").read_bytes()
+    (known.folder / "empty").mkdir()
+    done = known("empty", "--write-baseline", "known.json")
+    assert (done.status, done.out) == (2, "")
+    assert "known.json is not written: no file was read" in done.err
+    assert (known.folder / "known.json").read_bytes() == before
+    known.write("empty/a.py", "x = 1\n")
+    assert known("empty", "--write-baseline", "known.json").status == 0
+    assert json.loads((known.folder / "known.json").read_text("utf-8"))["uses"] == []
+
+
+def test_baseline_is_replaced(known: Scanner) -> None:
+    """A baseline that has no room on the disk keeps its content. A link to it stays a link."""
+    before = (known.folder / "known.json").read_bytes()
+    (known.folder / "link.json").symlink_to("known.json")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        done = known("src", "--write-baseline", "link.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert done.status == 2
+    assert "the baseline link.json cannot be written: File too large" in done.err
+    assert (known.folder / "known.json").read_bytes() == before
+    known.write("src/b.py", CONTEXT)
+    assert known("src", "--write-baseline", "link.json").status == 0
+    assert b"src/b.py" in (known.folder / "known.json").read_bytes()
+    names = sorted(path.name for path in known.folder.iterdir())
+    assert names == ["known.json", "link.json", "src"]
+
+
+def test_file_in_a_linked_folder(known: Scanner) -> None:
+    """A use is known by the real place of its file, whatever link leads there."""
+    (known.folder / "link").symlink_to("src")
+    assert known("link", "--baseline", "known.json").status == 0
 
 
 @pytest.mark.parametrize("text", [None, "[" * 50_000, "[]", '{"version": 2, "uses": []}'])

@@ -51,6 +51,46 @@ def test_python_of_a_cell(tmp_path: Path, name: str) -> None:
     assert uses_in(tmp_path / "book.ipynb", text) == [f"2:{last}:TS021"]
 
 
+def test_lines_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In SARIF a use has the line of the notebook's file, also below equal text of an output."""
+    line = "ctx.is_live()\n"
+    output = {"output_type": "stream", "name": "stdout", "text": [line]}
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", line]},
+        {"cell_type": "code", "outputs": [output], "source": [STAR, "a", " = 1\n", line, "x = 1"]},
+        {"cell_type": "code", "outputs": [], "source": ""},
+        {"cell_type": "code", "outputs": [], "source": "y = 2\nctx.is_ready()"},
+    ]
+    path = tmp_path / "book.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": cells}, indent=1), "utf-8")
+    main(["scan", str(path), "--format", "sarif", "--only", "TS021,TS022"])
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    regions = [x["locations"][0]["physicalLocation"]["region"] for x in results]
+    rows = path.read_text("utf-8").splitlines()
+    assert [region["snippet"]["text"] for region in regions] == [line.strip(), "ctx.is_ready()"]
+    for region, text in zip(regions, ("ctx.is_live()", "ctx.is_ready()")):
+        assert text in rows[region["startLine"] - 1]
+        assert "startColumn" not in region
+    assert regions[0]["startLine"] == max(n for n, row in enumerate(rows, 1) if "is_live" in row)
+
+
+@pytest.mark.parametrize("magic", ["%%memit", "%%heat -o x.png"])
+def test_unknown_magic_above_python(tmp_path: Path, magic: str) -> None:
+    """A cell below an unknown magic is scanned if it is Python."""
+    assert uses_in(tmp_path / "book.ipynb", f"{magic}\nctx.is_live()") == ["2:2:TS021"]
+
+
+def test_unknown_magic_above_another_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cell below an unknown magic that is no Python is named."""
+    path = notebook(tmp_path / "book.ipynb", "%%sql db\nSELECT * FROM x", "ctx.is_live()")
+    assert main(["scan", path]) == 3
+    output = capsys.readouterr()
+    assert "cell 2: unknown magic %%sql; expected Python below it" in output.err
+    assert "book.ipynb:cell 3:1" in output.out
+
+
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_languages(tmp_path: Path, text: str) -> None:
     """Commands and cells in other languages have no use."""

@@ -53,6 +53,20 @@ def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) ->
         assert "1 file read, 1 could not be read." in done.out
 
 
+def test_file_name_that_is_no_utf8(scan: Scanner) -> None:
+    """In SARIF a file name has the bytes that it has on the disk."""
+    folder = os.fsencode(scan.folder)
+    for name, text in ((b"\xe4.py", STAR), (b"\xe5.py", "def f(:  # tensorrtserver\n")):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    done = shim(scan.folder, "scan", ".", "--format", "sarif")
+    assert done.returncode == 3
+    (run,) = json.loads(done.stdout)["runs"]
+    (place,) = [x["locations"][0]["physicalLocation"] for x in run["results"]]
+    assert place["artifactLocation"]["uri"] == "%E4.py"
+    assert json.dumps(run, ensure_ascii=False).encode("utf-8")
+
+
 def test_missing_file(scan: Scanner) -> None:
     """A file that does not exist is named."""
     done = scan("a.py")

@@ -58,9 +58,10 @@ def run_script(command: Sequence[str]) -> None:
         return
     with open(path, "rb") as file:
         source = file.read()
-    sys.path[0:0] = [os.path.dirname(os.path.abspath(path))]
+    full_path = os.path.abspath(path)  # also in __file__, as Python's since 3.9
+    sys.path[0:0] = [os.path.dirname(full_path)]
     main = sys.modules["__main__"] = ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins, __spec__=None, __file__=path, __cached__=None)
+    main.__dict__.update(__builtins__=builtins, __spec__=None, __file__=full_path, __cached__=None)
     _let_imports_use_async()
     exec(compiled(source, path), main.__dict__)
 

@@ -71,13 +71,24 @@ def run(arguments: argparse.Namespace) -> int:
     if known is not None:
         report.rows = _new(report.rows, arguments.baseline, known)
     if arguments.write_baseline:
-        _write_baseline(arguments.write_baseline, report.rows)
-        show(f"The uses are written to {arguments.write_baseline}. {report.sentences}\n")
-        return _UNREADABLE if report.unreadable else _NOTHING
+        return _baseline_from(report, arguments.write_baseline)
     show(_render(report, arguments.format))
     if report.unreadable:
         return _UNREADABLE
     return _FOUND if report.rows else _NOTHING
+
+
+def _baseline_from(report: ScanReport, path: str) -> int:
+    """Write a baseline of all uses → exit status. Write none if files are missing in it."""
+    if report.unreadable:
+        tell("scan", f"{path} is not written: it would lack the uses of the files above; repair "
+             "them, or leave them out with --exclude")  # fmt: skip
+        return _UNREADABLE
+    if not report.read:
+        raise Refused(f"{path} is not written: no file was read")
+    _write_baseline(path, report.rows)
+    show(f"The uses are written to {path}. {report.sentences}\n")
+    return _NOTHING
 
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
@@ -188,12 +199,14 @@ def _new(rows: list[UsageRow], path: str, known: Counter[KnownUse]) -> list[Usag
 
 
 def _write_baseline(path: str, rows: list[UsageRow]) -> None:
-    """Write these uses to a baseline, sorted."""
+    """Write these uses to a baseline, sorted. A present file is replaced as a whole."""
+    from tritonclient_shim.rewrite.writing import replace_file
+
     counted = Counter(_known(path, row) for row in rows)
     uses = [{**use._asdict(), "count": count} for use, count in sorted(counted.items())]
+    text = json.dumps({"version": _BASELINE_VERSION, "uses": uses}, indent=2) + "\n"
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(json.dumps({"version": _BASELINE_VERSION, "uses": uses}, indent=2) + "\n")
+        replace_file(path, text.encode())
     except OSError as error:
         raise Refused(
             f"the baseline {path} cannot be written: {error.strerror}; name a file in a folder "

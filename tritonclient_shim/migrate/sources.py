@@ -9,19 +9,27 @@ from __future__ import annotations
 import ast
 import io
 import json
+import json.scanner
 import os
 import re
 import stat
 import tokenize
+from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import decode_source
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Iterable, Iterator
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 ENDINGS = (".py", ".pyw", ".ipynb")
 #: Cell magics whose cell is Python of the notebook, or of a file that it writes.
 _PYTHON = re.compile(r"%%(?:(?:time|timeit|capture|prun|python3?)\b|writefile\s.*\.py\s*$)")
+#: Cell magics of IPython whose cell is another language, or a file that is no Python.
+_OTHER_LANGUAGES = frozenset(
+    ("bash", "cmd", "html", "HTML", "javascript", "js", "latex", "markdown", "perl", "pypy")
+    + ("python2", "ruby", "script", "sh", "svg", "SVG", "system", "sx", "writefile", "file")
+)
 #: Line magics that run the statement behind them, with their options.
 _RUNNING = re.compile(
     r"^(\s*(?:\w+\s*=\s*)?)%(?:time|timeit|prun|memit)\s+(?:-\w+\s+(?:\d+\s+)?)*(?=[^-\s])"
@@ -49,6 +57,7 @@ class ParsedSource:
     lines: tuple[str, ...]  # of the parsed source
     async_names: tuple[tuple[int, int], ...]  # line and column of each, from 1
     places: tuple[tuple[int, int], ...] = ()  # a notebook's cell and line for each line, from 1
+    file_lines: tuple[int, ...] = ()  # the line of a notebook's JSON for each line, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
 
 
@@ -145,19 +154,49 @@ def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
     return ParsedSource(path, ast.parse(source, path), lines, tuple(async_names), **more)
 
 
+class _PlacedText(str):
+    """A text of a JSON document, and its offset in the document."""
+
+    offset: int
+
+
+def _json_with_places(text: str) -> Any:
+    """Return the content of a JSON document, each text with its place."""
+
+    def placed(document: str, start: int, strict: bool = True) -> tuple[_PlacedText, int]:
+        value, end = scanstring(document, start, strict)
+        result = _PlacedText(value)
+        result.offset = start
+        return result, end
+
+    decoder: Any = json.JSONDecoder()
+    decoder.parse_string = placed
+    decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
+    return decoder.decode(text)
+
+
 def _notebook(path: str, data: bytes) -> ParsedSource:
+    """Return the code cells of a notebook as one source. A cell that cannot be parsed is empty."""
+    document = data.decode("utf-8")
+    starts = [0, *(match.end() for match in re.finditer("\n", document))]
     lines: list[str] = []
     places: list[tuple[int, int]] = []
+    file_lines: list[int] = []
     broken: list[str] = []
     try:
-        cells = enumerate(json.loads(data.decode("utf-8"))["cells"], 1)
-        code = [(n, "".join(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
+        cells = enumerate(_json_with_places(document)["cells"], 1)
+        code = [(n, _texts(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
     except (TypeError, LookupError) as error:
         raise ValueError("no notebook of format 4: expected cells with type and text") from error
-    for number, cell in code:
+    for number, texts in code:
+        cell = "".join(texts)
         python = _python_of(cell)
         places += ((number, line) for line in range(1, len(python) + 1))
+        file_lines += _file_lines(texts, starts, len(python))
         try:
+            magic = _unknown_magic(cell)
+            if magic and not _is_python(python):
+                raise ValueError(f"unknown magic {magic}; expected Python below it")
             # Python 3.9 takes the line of an error from the file of that name, which is JSON here
             _parsed(f"<{path}>", "\n".join(python) + "\n")
             lines += python
@@ -165,13 +204,57 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
             broken.append(f"{path}: cell {number}: {_reason(error)}")
             lines += [""] * len(python)
     text = "\n".join(lines) + "\n"
-    return _parsed(path, text, places=tuple(places), broken=tuple(broken))
+    return _parsed(
+        path, text, places=tuple(places), file_lines=tuple(file_lines), broken=tuple(broken)
+    )
+
+
+def _file_lines(texts: Iterable[_PlacedText], starts: list[int], size: int) -> list[int]:
+    """Return the line of the file for each line of a cell.
+
+    ``starts``: the offsets of the file's lines. ``size``: the number of the cell's lines.
+    """
+    numbers: list[int] = []
+    begins_line = True
+    for text in texts:
+        for piece in text.splitlines(keepends=True):
+            if begins_line:
+                numbers.append(bisect_right(starts, text.offset))
+            begins_line = piece.splitlines()[0] != piece
+    last = numbers[-1:] or [1]  # an empty cell has an empty line
+    return [*numbers, *last * size][:size]
+
+
+def _texts(source: Any) -> list[_PlacedText]:
+    """Return the texts of a cell: a list of lines, or one text."""
+    texts: list[Any] = [source] if isinstance(source, str) else list(source)
+    "".join(texts)  # raises TypeError for anything else
+    return texts
+
+
+def _unknown_magic(cell: str) -> str:
+    """Return the magic of a cell that may be Python or another language; '' for all others."""
+    first = cell.partition("\n")[0]
+    name = re.match(r"%%(\w*)", first)
+    if name is None or _PYTHON.match(first) or name[1] in _OTHER_LANGUAGES:
+        return ""
+    return name[0]
+
+
+def _is_python(lines: list[str]) -> bool:
+    """True if lines are Python."""
+    try:
+        _parsed("", "\n".join(lines) + "\n")
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _python_of(cell: str) -> list[str]:
     """Return a cell's lines as Python: ``pass`` for IPython's, empty for another language's."""
     lines = cell.splitlines() or [""]
-    if lines[0].startswith("%%") and not _PYTHON.match(lines[0]):
+    is_python = not lines[0].startswith("%%") or bool(_PYTHON.match(lines[0]))
+    if not is_python and not _unknown_magic(cell):
         return [""] * len(lines)
     python: list[str] = []
     continued = False  # a magic goes on in the next line

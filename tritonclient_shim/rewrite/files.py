@@ -191,7 +191,15 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
     for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):
         cell, number = source.places[line - 1] if source.places else (None, line)
         text = restored(source.lines[line - 1]).rstrip()
-        row = UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
+        row = UsageRow(
+            entry=ENTRIES[id],
+            file=path,
+            line=number,
+            cell=cell,
+            file_line=source.file_lines[line - 1] if source.file_lines else None,
+            column=column,
+            snippet=text,
+        )
         first, worst = uses.get((line, id), (row, outcome))
         uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))
     return list(uses.values())

@@ -70,22 +70,46 @@ def _check(file: Migrated) -> None:
         )
 
 
+def replace_file(path: str, data: bytes) -> None:
+    """Replace a file as a whole, or make it. Raise OSError if it cannot be written."""
+    name = ""
+    try:
+        handle, name = _new_file(path)
+        _write(handle, name, path, data)
+        os.replace(name, os.path.realpath(path))
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
 def _write_beside(file: Migrated, temporary: dict[str, str]) -> None:
-    """Write the new text to a temporary file in the folder of the file, with its mode and owner."""
-    path = os.path.realpath(file.path)
-    handle, name = tempfile.mkstemp(prefix=".tritonclient-shim-", dir=os.path.dirname(path))
-    temporary[path] = name
+    """Write the new text of a file to a temporary file beside it."""
+    handle, name = _new_file(file.path)
+    temporary[os.path.realpath(file.path)] = name
+    _write(handle, name, file.path, file.after)
+
+
+def _new_file(path: str) -> tuple[int, str]:
+    """Make a temporary file in the folder of a file → its handle and name."""
+    return tempfile.mkstemp(
+        prefix=".tritonclient-shim-", dir=os.path.dirname(os.path.realpath(path))
+    )
+
+
+def _write(handle: int, name: str, path: str, data: bytes) -> None:
+    """Write a text to a temporary file, which gets mode and owner of the file at the path."""
     with os.fdopen(handle, "wb") as output:
-        output.write(file.after)
+        output.write(data)
         output.flush()
         os.fsync(output.fileno())
-    if os.path.exists(path):
-        status = os.stat(path)
-        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            os.chown(name, status.st_uid, status.st_gid)
-        shutil.copymode(path, name)
-    else:
+    if not os.path.exists(path):
         os.chmod(name, 0o666 & ~_umask())
+        return
+    status = os.stat(path)
+    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        os.chown(name, status.st_uid, status.st_gid)
+    shutil.copymode(path, name)
 
 
 def _umask() -> int:

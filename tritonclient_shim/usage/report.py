@@ -84,12 +84,17 @@ def sarif_document(rows: list[UsageRow], unreadable: list[str]) -> dict[str, Any
             {
                 "executionSuccessful": not unreadable,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": reason}} for reason in unreadable
+                    {"level": "error", "message": {"text": _valid(reason)}} for reason in unreadable
                 ],
             }
         ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _valid(text: str) -> str:
+    """Return a text that is valid in UTF-8, as names of files need not be."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _rule(entry: RegistryEntry) -> dict[str, Any]:
@@ -103,12 +108,11 @@ def _rule(entry: RegistryEntry) -> dict[str, Any]:
 
 def _result(row: UsageRow) -> dict[str, Any]:
     message = f"{row.entry.symbol} is deprecated. Use {row.entry.successor} instead."
-    region = {
-        "startLine": row.line,
-        "startColumn": row.column,
-        "snippet": {"text": row.snippet},
-    }
-    uri = quote(row.file.replace("\\", "/"), safe="/:<>")
+    region: dict[str, Any] = {"startLine": row.line, "startColumn": row.column}
+    if row.cell is not None:  # of the file; in its JSON the column is another one
+        region = {"startLine": row.file_line}
+    region["snippet"] = {"text": row.snippet}
+    uri = quote(os.fsencode(row.file.replace("\\", "/")), safe="/:<>")
     return {
         "ruleId": row.entry.id,
         "level": "warning",

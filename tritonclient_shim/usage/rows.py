@@ -21,6 +21,7 @@ class UsageRow:
     line: int
     count: int | None = None
     cell: int | None = None  # of a notebook, from 1
+    file_line: int | None = None  # of a notebook: the line of its JSON
     column: int | None = None  # from 1; None for a program that ran, which has lines only
     snippet: str = ""  # the line of the source, where it was read
     rewritable: bool | None = None  # True if `migrate` rewrites it; None where that is not known
