@@ -13,7 +13,7 @@ from tritonclient_shim.cli.scan import FORMATS
 from tritonclient_shim.registry import ENTRIES
 
 RUN_LINE = (
-    f"a.py:4:6: TS051 tensorrtserver.api.InferContext.run (automatic); "
+    f"a.py:4:6: TS051 tensorrtserver.api.InferContext.run (automatic with --unsafe); "
     f"instead: {ENTRIES['TS051'].successor}"
 )
 
@@ -28,6 +28,24 @@ def test_text(scan: Scanner) -> None:
     assert "3 places use 3 legacy symbols and usage patterns; " in done.out
     assert " rewrites 3 of them. 1 file read.\nNext: `tritonclient-shim guide " in done.out
     assert (done.status, done.err) == (1, "")
+
+
+OPTIONS = {
+    "automatic": "ServerHealthContext('u:1', ProtocolType.GRPC)\n",
+    "automatic with --unsafe": "ServerHealthContext('u:1', int(p))\n",
+    "by hand": "f'{ServerHealthContext(1, 1)}'\n",
+}
+
+
+@pytest.mark.parametrize("how", OPTIONS)
+def test_options_of_migrate(scan: Scanner, how: str) -> None:
+    """Each use has the fewest options with which `migrate` rewrites it. They do rewrite it."""
+    scan.write("a.py", STAR + OPTIONS[how])
+    (line, *_) = [x for x in scan("a.py").out.splitlines() if ": TS0" in x and ":1:1: " not in x]
+    assert f" ({how}); instead: " in line
+    options = how.partition(" with ")[2].split()
+    done = scan.captured("migrate", "--write", *options, "a.py")
+    assert (done.status == 0) is (how != "by hand"), done.out
 
 
 @pytest.mark.parametrize("format", FORMATS)

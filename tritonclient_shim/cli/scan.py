@@ -3,7 +3,7 @@
 A comment `# tritonshim: ignore[TS051]` at a line's end hides these ids on its
 line, and without ids all.
 
-"automatic" is what `migrate --unsafe` rewrites at its place.
+"automatic" is what `migrate` rewrites at its place, with the options beside it.
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage, 3 files that could
 not be read or parsed, whose reasons are on stderr, 130 interrupted.

@@ -12,7 +12,7 @@ from collections import defaultdict
 from itertools import takewhile
 from typing import Any
 
-from tritonclient_shim.migrate.imports import API, Imports, is_of_v1
+from tritonclient_shim.migrate.imports import API, Imports, called_module, is_of_v1
 from tritonclient_shim.migrate.scopes import (
     Binding,
     Scopes,
@@ -49,6 +49,7 @@ _ENTERED = frozenset({"contextmanager", "asynccontextmanager"})
 _ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
 _EXCEPTION = Symbol(f"{API}.InferenceServerException")
 _PARTIAL = Symbol("functools.partial")
+_IMPORTING = frozenset({"importlib.import_module", "builtins.__import__"})
 _ROUNDS = 8
 _DEPTH = 150  # of expressions that are looked up for one another
 #: Functions that return a container, empty or with the elements of their argument.
@@ -178,6 +179,8 @@ class Evaluator:
                 return values  # else the literal stands in where the star import fails
         if node.id in star:
             return frozenset({Symbol(star[node.id])})
+        if node.id in self.imports.numpy:
+            return frozenset({Symbol("numpy")})
         is_builtin = hasattr(builtins, node.id)
         return frozenset({Symbol(f"builtins.{node.id}")}) if is_builtin else UNKNOWN
 
@@ -313,6 +316,8 @@ class Evaluator:
         first = self.of(call.args[0]) if call.args else UNKNOWN
         if is_of_v1(name) and last in _RESULTS:
             return frozenset({Instance(_RESULTS[last], call)})
+        if name in _IMPORTING:
+            return self._imported_module(name, call)
         if name == _PARTIAL.name:
             given = len(call.args) - 1
             functions = (value for value in first if isinstance(value, LocalFunction))
@@ -331,6 +336,13 @@ class Evaluator:
             parts = [element(self.of(argument)) for argument in call.args]
             return items([items(parts, range(len(parts)))])
         return new_instances(frozenset({Symbol(name)}), call)
+
+    def _imported_module(self, function: str, call: ast.Call) -> Values:
+        """Return the module that a call imports. `__import__` returns the package around it."""
+        module = called_module(call)
+        is_outer = function == "builtins.__import__" and not (call.keywords or call.args[3:])
+        name = module.partition(".")[0] if is_outer else module
+        return frozenset({Symbol(name)}) if name else UNKNOWN
 
     def _follow(self, call: ast.Call) -> None:
         """Note what a call gives to functions of the file that it calls or passes on."""

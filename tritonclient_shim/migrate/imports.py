@@ -47,6 +47,25 @@ def neighbour(path: str, module: str, level: int) -> str:
     return os.path.abspath(os.path.join(path, os.pardir, *above, *module.split("."))) + ".py"
 
 
+def called_module(call: ast.Call) -> str:
+    """Return the module that ``import_module("a.b")`` or ``__import__("a.b")`` imports.
+
+    '' for any other call, and for a module that is not known from the source.
+    """
+    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if function not in ("import_module", "__import__"):
+        return ""
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    values = [*call.args[:1], *(keywords[name] for name in ("name",) if name in keywords)]
+    names = [value.value for value in values if isinstance(value, ast.Constant)]
+    if len(names) != 1 or not isinstance(names[0], str):
+        return ""
+    package = keywords.get("package", call.args[1] if len(call.args) > 1 else None)
+    above = package.value if isinstance(package, ast.Constant) else ""
+    is_relative = names[0].startswith(".") and isinstance(above, str)
+    return str(above) + names[0] if is_relative else names[0]
+
+
 class Imports:
     """The imports of a file.
 
@@ -60,6 +79,9 @@ class Imports:
         names = {getattr(node, "attr", "") for node in ast.walk(tree)}
         names.update(name.rpartition(".")[2] for _, name, _ in _imported(tree))
         self.uses_v1 = not names.isdisjoint(_ONLY_V1)
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        self.uses_v1 |= any(is_of_v1(called_module(call)) for call in calls)
+        self.numpy: set[str] = set()  # names of NumPy that the program's own star imports provide
         self._visited: set[str] = set()
         self._follow(tree, os.path.abspath(path))
         self.symbols = {alias: self._symbol(name, level) for alias, name, level in _imported(tree)}
@@ -85,7 +107,9 @@ class Imports:
                 self.star.update(star_of(module))
             elif last == "*" and module and beside not in self._visited:
                 with suppress(Unreadable):
-                    self._follow(read(beside).tree, beside)
+                    other = read(beside).tree
+                    self.numpy |= _numpy_names(other)
+                    self._follow(other, beside)
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
@@ -95,6 +119,13 @@ def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
             module, level = getattr(node, "module", None), getattr(node, "level", 0)
             for alias in node.names:
                 yield alias, f"{module}.{alias.name}" if module else alias.name, level
+
+
+def _numpy_names(tree: ast.Module) -> set[str]:
+    """Return the names that the imports of a module bind to NumPy."""
+    imports = (node for node in tree.body if isinstance(node, ast.Import))
+    aliases = (alias for node in imports for alias in node.names)
+    return {alias.asname or alias.name for alias in aliases if alias.name == "numpy"}
 
 
 def is_of_v1(name: str) -> bool:

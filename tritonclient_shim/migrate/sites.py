@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator, is_class
-from tritonclient_shim.migrate.imports import API, is_of_v1
+from tritonclient_shim.migrate.imports import API, called_module, is_of_v1
 from tritonclient_shim.migrate.values import (
     HANDLE,
     BoundMethod,
@@ -71,6 +71,9 @@ def sites(evaluator: Evaluator) -> list[Site]:
             entries = [module_entry(imports.symbols[alias]) for alias in node.names]
             uses += [Site(id, node) for id in entries if id]
         elif isinstance(node, ast.Call):
+            module = called_module(node)
+            if is_of_v1(module):
+                uses.append(Site(module_entry(module), node, node))
             calls = _calls(node, evaluator, node not in unused)
             uses += calls
             parts.update([node.func] if calls else [])

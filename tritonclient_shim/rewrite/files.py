@@ -39,6 +39,11 @@ _IMPORT = SiteOutcome(State.SAFE, "import")
 _ALONE = ("TS201",)
 _STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
 _ON_DISK: Mapping[str, bytes | None] = {}
+#: Options of the command → the same for the rules; few options first.
+_OPTIONS = {
+    "": MigrateOptions(),
+    "--unsafe": MigrateOptions(unsafe=True),
+}
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
 
@@ -102,10 +107,22 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
 
 
 def scan(source: ParsedSource) -> list[UsageRow]:
-    """Return every legacy use, once per line. Mark those that ``migrate --unsafe`` rewrites."""
-    options, beside = MigrateOptions(unsafe=True), Neighbours(source.path)
-    uses = _rewritten(Draft(source, "\n".join(source.lines), options, beside))
-    return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
+    """Return every legacy use, once per line, with the options by which ``migrate`` rewrites it."""
+    rows: list[UsageRow] = []
+    options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
+    text = "\n".join(source.lines)
+    for words, options in _OPTIONS.items():
+        uses = _rewritten(Draft(source, text, options, Neighbours(source.path)))
+        rows = [row for row, _ in uses]
+        for number, (_, outcome) in enumerate(uses):
+            if not outcome.todo:
+                options_of.setdefault(number, words)
+        if len(options_of) == len(rows):
+            break
+    return [
+        replace(row, rewritable=number in options_of, options=options_of.get(number, ""))
+        for number, row in enumerate(rows)
+    ]
 
 
 def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
@@ -121,12 +138,12 @@ def _rewritten(draft: Draft) -> _Uses:
         return []
     if draft.source.path.endswith(".ipynb"):
         return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
-    ignored = [site for site in draft.sites if _is_ignored(site, draft)]
-    for site in ignored:
-        if site.id not in _ALONE:
-            reason = f"line {site.node.lineno} has `# tritonshim: ignore`; the file stays for it"
-            return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
-        draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
+    reason = _reason_to_stay(draft)
+    if reason:
+        return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
+    for site in draft.sites:
+        if _is_ignored(site, draft):
+            draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
     stub.rewrite(draft)
     groups.rewrite(draft)
     _loose(draft)
@@ -137,6 +154,17 @@ def _rewritten(draft: Draft) -> _Uses:
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
     return _uses(draft.source, outcomes)
+
+
+def _reason_to_stay(draft: Draft) -> str:
+    """Return why all uses of a file stay; '' if rules decide."""
+    for site in draft.sites:
+        line = site.node.lineno
+        if site.id in IMPORTS and isinstance(site.node, ast.Call):
+            return f"line {line} imports by a call; import v1 by a statement"
+        if site.id not in _ALONE and _is_ignored(site, draft):
+            return f"line {line} has `# tritonshim: ignore`; the file stays for it"
+    return ""
 
 
 def _is_ignored(site: Site, draft: Draft) -> bool:

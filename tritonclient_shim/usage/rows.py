@@ -26,6 +26,8 @@ class UsageRow:
     snippet: str = ""  # the line of the source, where it was read
     rewritable: bool | None = None  # True if `migrate` rewrites it; None where that is not known
 
+    options: str = ""  # by which `migrate` rewrites it
+
     @property
     def place(self) -> str:
         """Return ``file:line``, ``file:line:column``, or ``file:cell 3:line:column``."""
@@ -35,8 +37,12 @@ class UsageRow:
 
     @property
     def how(self) -> str:
-        """Return ``automatic`` or ``by hand`` by what ``migrate`` does; '' if that is unknown."""
-        return {True: "automatic", False: "by hand", None: ""}[self.rewritable]
+        """Return what ``migrate`` does, and with which options; '' if that is unknown."""
+        if self.rewritable is None:
+            return ""
+        if not self.rewritable:
+            return "by hand"
+        return f"automatic with {self.options}" if self.options else "automatic"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row for JSON."""
@@ -50,6 +56,7 @@ class UsageRow:
             "since": entry.since,
             "successors": {"grpc": entry.grpc, "http": entry.http, "pytriton": entry.pytriton},
             "automatic": self.rewritable,
+            "options": self.options,
             "guide": entry.guide,
         }
         if self.cell is not None:
@@ -90,5 +97,6 @@ def summary(rows: list[UsageRow]) -> str:
         what = "1 legacy symbol or usage pattern"
     if any(row.rewritable is None for row in rows):
         return f"{places} {what}."
-    automatic = sum(bool(row.rewritable) for row in rows)
-    return f"{places} {what}; `tritonclient-shim migrate --unsafe` rewrites {automatic} of them."
+    automatic = [row.options for row in rows if row.rewritable]
+    command = f"tritonclient-shim migrate {max(automatic, key=len, default='')}".rstrip()
+    return f"{places} {what}; `{command}` rewrites {len(automatic)} of them."
