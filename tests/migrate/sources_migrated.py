@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from tritonclient_shim.rewrite.emitted import helper_file
-from tritonclient_shim.rewrite.files import Migrated, migrate, with_helpers
+from tritonclient_shim.rewrite.emitted import parts_of
+from tritonclient_shim.rewrite.files import Migrated, migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
 
 STAR = "from tensorrtserver.api import *\n"
@@ -24,8 +23,12 @@ def migrated(source: str, to: str = "", unsafe: bool = True) -> Migrated:
 
 def body(source: str, to: str = "", unsafe: bool = True) -> str:
     """Return the statements of a migrated source after its star import, without helpers."""
-    text = migrated(STAR + "#---\n" + source, to, unsafe).after.decode()
-    return text.partition("#---\n")[2]
+    migration = migrated(STAR + "#---\n" + source, to, unsafe)
+    text = migration.after.decode().partition("#---\n")[2]
+    parts = [part for grpc in (False, True) for part in parts_of(migration.helpers, grpc)]
+    for part in parts:  # they are below an import of the source, if it has one
+        text = text.replace(f"{part.text}\n", "") if part.source else text
+    return text.lstrip("\n")
 
 
 def todo(migration: Migrated) -> list[str]:
@@ -34,10 +37,8 @@ def todo(migration: Migrated) -> list[str]:
 
 
 def write(migration: Migrated, script: Path) -> None:
-    """Write a migrated script and its module of helpers."""
+    """Write a migrated script."""
     script.write_bytes(migration.after)
-    for module in with_helpers([replace(migration, path=str(script))]):
-        Path(module.path).write_bytes(module.after)
 
 
 class Ran(NamedTuple):
@@ -60,10 +61,13 @@ def run(script: Path, *arguments: str) -> Ran:
     return Ran(done.returncode, done.stdout)
 
 
+def helpers_text(*names: str, over_grpc: bool = False) -> str:
+    """Return the text of some helpers and of all that they need."""
+    return "".join(f"{part.text}\n" for part in parts_of(names, over_grpc))
+
+
 def run_with_helpers(folder: Path, name: str, source: str) -> Ran:
-    """Run a program in a folder, beside a module of helpers with one name."""
-    path, _, text = helper_file(str(folder), [name])
-    Path(path).write_bytes(text)
+    """Run a program in a folder, below the helper with a name."""
     script = folder / "script.py"
-    script.write_text(f"from triton_helpers import {name}\n{source}", "utf-8")
+    script.write_text(f"{helpers_text(name)}{source}", "utf-8")
     return run(script)

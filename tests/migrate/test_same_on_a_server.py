@@ -92,7 +92,7 @@ def test_lines_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) ->
     # a file that needs the function calls it for all requests
     other = f"{code.replace('OSError: 0', 'OSError:')}\n    InferContext('u', 1, name).run(i, o)\n"
     called = migrate("script.py", other.encode(), options)
-    assert called.helpers == {"infer"} and "InferInput" not in called.after.decode()
+    assert called.helpers == {"infer"} and "array = np.asarray(row)" not in called.after.decode()
 
 
 @pytest.mark.parametrize("to", ["grpc", "http"])

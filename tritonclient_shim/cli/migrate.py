@@ -54,7 +54,7 @@ class _Work:
     @property
     def read(self) -> int:
         """Return how many of the files were there before."""
-        return sum(not file.is_new for file in self.files)
+        return len(self.files)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file."""
     from tritonclient_shim.cli._models import models_of
-    from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
-    from tritonclient_shim.rewrite.files import with_helpers
     from tritonclient_shim.rewrite.neighbours import importers_first
     from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -138,11 +136,6 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
             if before == work.texts or not any(x.linked and x.todo for x in work.files):
                 break
     work.files.sort(key=lambda file: paths.index(file.path))
-    try:
-        work.files += with_helpers(work.files)
-    except Unreadable as error:
-        work.failures.append(str(error))
-        work.files = [file for file in work.files if not file.helpers]
     return work
 
 

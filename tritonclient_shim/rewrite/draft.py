@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Collection, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
@@ -13,7 +13,7 @@ from tritonclient_shim.migrate.sites import Site, arguments, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Edits
-from tritonclient_shim.rewrite.emitted import MODULE
+from tritonclient_shim.rewrite.emitted import import_text, is_written
 from tritonclient_shim.rewrite.flows import SHOWING, Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
@@ -29,6 +29,7 @@ _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
+_ERROR_NAME = "InferenceServerException"
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = SHOWING | frozenset(("str", "repr", "int", "format", "min", "max", "name", "value"))
@@ -46,6 +47,7 @@ class Draft:
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
         self.edits = edits = Edits(text, self.flows.parents)
         self.text, self.new, self.change = edits.text, edits.new, edits.change
+        self.text_before = text
         # facts
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
@@ -56,14 +58,13 @@ class Draft:
         self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
         may_stay = beside.linked and not options.unsafe  # contexts of other files
         self.protocols_stay = beside.has_contexts or may_stay
-        ours = (x for x in source.tree.body if isinstance(x, ast.ImportFrom) and x.module == MODULE)
-        helpers = {name.asname or name.name for statement in ours for name in statement.names}
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
-        #: also what a star import of the program binds, but not what an earlier run imported
-        self._names = (self.evaluator.scopes.names | read) - helpers
+        #: also what a star import of the program binds
+        self._names = self.evaluator.scopes.names | read | beside.names
         # decisions
         self.outcomes: dict[ast.AST | None, SiteOutcome] = {}  # by the node or call of a site
-        self.imports: set[str] = set()  # lines that the file needs
+        self._imports: dict[str, str] = {}  # a name that the file needs → its import
+        self.assignments: dict[str, str] = {}  # a name that the module binds → the statement
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
         self.formats_stay = beside.has_requests or may_stay  # outside of calls, for those that stay
@@ -164,9 +165,58 @@ class Draft:
 
         self.change(node, text)
 
-    def called(self, helper: str) -> str:
-        """Return the name of a helper in the file. Add ``_`` if the file uses the name."""
-        return f"{helper}_" if helper in self._names else helper
+    def called(self, name: str) -> str:
+        """Return the name of a helper or a new variable. Add ``_`` where the file has the name."""
+        if is_written(name, self.over_grpc, self.text_before):
+            return name
+        while name in self._names:
+            name += "_"
+        return name
+
+    def imported(self, line: str) -> str:
+        """Return the name that an import binds, and have the file import it.
+
+        It is another name where the file has something else of this name.
+        """
+        statement: Any = ast.parse(line).body[0]
+        alias = statement.names[0]
+        name: str = alias.asname or alias.name
+        if not self._has_import(name, line):
+            while name in self._names:
+                name += "_"
+        if name != alias.name:
+            line = import_text(statement, [ast.alias(alias.name, name)])
+        self._imports[name] = line
+        return name
+
+    def imports_of(self, names: Collection[str]) -> set[str]:
+        """Return the imports of these names that the file needs."""
+        return {line for name, line in self._imports.items() if name in names}
+
+    @property
+    def over_grpc(self) -> bool:
+        """True if all clients that the file can have speak gRPC."""
+        return self.modules == {"grpc"} and not self.beside.linked
+
+    def _has_import(self, name: str, line: str) -> bool:
+        """True if a name is only that of an import, or of the v1 name that it replaces."""
+        if name == _ERROR_NAME and self.errors_stay:
+            return False
+        scopes = self.evaluator.scopes
+        bindings = [x for scope in scopes.of_node.values() for x in scope.bindings.get(name, ())]
+        if any(not self._is_import(binding.node, name, line) for binding in bindings):
+            return False
+        nodes = (x for x in self.flows.parents if isinstance(x, ast.Name) and x.id == name)
+        return bool(bindings) or all(map(self.evaluator.is_provided, nodes))
+
+    def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
+        """True for a name of an import, or of v1's exception, which the import replaces."""
+        if not isinstance(node, ast.alias):
+            return False
+        if self.evaluator.imports.symbols[node] == ERROR and name == _ERROR_NAME:
+            return True
+        statement: Any = self.flows.parents[node]
+        return import_text(statement, [node]) == line
 
     def primary(self, node: ast.AST) -> str:
         """Return the new text of an expression, in brackets if no attribute could follow."""

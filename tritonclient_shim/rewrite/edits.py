@@ -72,6 +72,13 @@ class Edits:
         rest = self._text[end : self._starts[node.end_lineno or 0]]
         return not above.strip() and rest.strip()[:1] in ("", "#")
 
+    def blank_rows(self, node: ast.stmt) -> int:
+        """Return how many empty lines follow a statement; many at the end of the text."""
+        below = self._rows[node.end_lineno or 0 :]
+        if not any(map(str.strip, below)):
+            return len(self._rows)
+        return len(list(takewhile(lambda row: not row.strip(), below)))
+
     def call_text(
         self,
         call: ast.Call,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import tokenize
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,6 @@ from tritonclient_shim.migrate.sources import rewritten as without_async
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import (
@@ -55,11 +53,8 @@ class Migrated:
     before: bytes
     after: bytes
     uses: _Uses = field(default_factory=list)
-    helpers: frozenset[str] = frozenset()  # names that the file imports from the module beside it
-    words: frozenset[str] = frozenset()  # in its program: the methods that it may call
-    protocols: frozenset[str] = frozenset()  # of the clients that the file makes
+    helpers: frozenset[str] = frozenset()  # the functions that its uses call
     linked: bool = False  # it imports other files of its program, or they import it
-    is_new: bool = False  # the module of helpers, not a file of the user
 
     @property
     def changed(self) -> bool:
@@ -86,24 +81,7 @@ def migrate(
         draft = Draft(source, text, options, Neighbours(path, texts))
         uses = _rewritten(draft)
         after = restored(draft.edits.changed()).encode(encoding)
-    beside, names, clients = draft.beside, frozenset(draft.helpers), frozenset(draft.modules)
-    words = beside.words(after, bool(names)) if after != data else names
-    return Migrated(path, data, after, uses, names, words, clients, beside.linked)
-
-
-def with_helpers(done: list[Migrated]) -> list[Migrated]:
-    """Return the changed modules of helpers that migrated files import."""
-    folders: dict[str, list[Migrated]] = defaultdict(list)
-    for element in done:
-        if element.helpers:
-            folders[os.path.dirname(element.path)].append(element)
-    modules = []
-    for folder, items in folders.items():
-        names = {name for item in items for name in item.helpers}
-        names.update(f".{word}" for item in done for word in item.words)
-        is_grpc = {name for item in items for name in item.protocols} == {"grpc"}
-        modules.append(Migrated(*helper_file(folder, names, is_grpc), is_new=True))
-    return [item for item in modules if item.changed]
+    return Migrated(path, data, after, uses, frozenset(draft.helpers), draft.beside.linked)
 
 
 def scan(source: ParsedSource) -> list[UsageRow]:

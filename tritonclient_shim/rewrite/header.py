@@ -6,16 +6,22 @@ A legacy import goes when nothing reads what it binds.
 from __future__ import annotations
 
 import ast
+import re
 from itertools import takewhile
 from typing import Iterable
 
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import ERROR, Draft
-from tritonclient_shim.rewrite.emitted import MODULE, OTHERS, import_text
+from tritonclient_shim.rewrite.emitted import import_text, is_written, parts_of
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
+_FUNCTION = re.compile(r"^(?:def|class) ", re.M)
+#: The names at the start of the lines of a module, which it binds.
+_FIRST_NAMES = re.compile(r"^(?:def |class )?(\w+)", re.M)
+#: Packages that are not Python's own.
+_OTHERS = ("grpc", "google", "numpy", "tritonclient", "future", "pkg_resources")
 #: Names of v1's star import, and the lines that import them; others are of ctypes.
 _PROVIDED = {
     **{name: f"import {name}" for name in ("sys", "os", "struct", "threading", "pkg_resources")},
@@ -24,7 +30,7 @@ _PROVIDED = {
     "IntEnum": "from enum import IntEnum",
     "ndpointer": "from numpy.ctypeslib import ndpointer",
     "text_format": "from google.protobuf import text_format",
-    "iteritems": "\niteritems = dict.items",
+    "iteritems": "iteritems = dict.items",
 }
 #: Names and modules of v1 that tritonclient has, too.
 _SUCCESSORS = {
@@ -39,15 +45,13 @@ class FileHeader:
 
     def __init__(self, draft: Draft) -> None:
         self._draft, star = draft, draft.evaluator.imports.star
-        text = ast.parse("\n".join((draft.edits.changed(), *draft.imports)))
-        names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
+        text = "\n".join((draft.edits.changed(), *draft.assignments.values()))
+        names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
         loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
         self._read = loads | draft.beside.taken  # by the file or its importers
         draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
-        clients = self._read.intersection(f"{name}client" for name in draft.modules)
-        self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
-        if draft.helpers:
-            self._needed.add(_helpers_line(draft))
+        self._definitions, imported = _definitions(draft)
+        self._needed = draft.imports_of(self._read | imported)
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
         provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
         names_of_star = self._read & star.keys() & (provided | draft.beside.taken)
@@ -123,35 +127,92 @@ class FileHeader:
         """Add missing imports below the imports."""
         body = self._draft.source.tree.body
         imports = [statement for statement in body if isinstance(statement, _IMPORT)]
-        present = {import_text(statement, statement.names) for statement in imports}
+        present = {import_text(part, [name]) for part in imports for name in part.names}
+        made = {line for line in self._needed if " = " in line}  # iteritems
+        assignments = [*self._draft.assignments.values(), *made]
         leading = list(takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body))
         above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1] or leading
-        lines = _sorted(self._needed - present)
+        definitions = [*self._definitions, *sorted(set(assignments))]
+        lines = _sorted(self._needed - present - made)
         if above:
             # a star import that stays would bind some of these names anew
             stars = [part for part in imports if part in above and part.names[0].name == "*"]
             anchor = max([self._anchor or above[-1], *stars], key=lambda part: part.lineno)
             self._draft.edits.after[anchor] += lines
-        elif lines:
-            self._draft.edits.before[body[0]] += [*lines, ""]
+            self._define(definitions, anchor)
+        elif lines or definitions:
+            below = [_block(definitions)] if definitions else []
+            self._draft.edits.before[body[0]] += [*lines, *below, ""]
+
+    def _define(self, definitions: list[str], anchor: ast.stmt) -> None:
+        """Add definitions below the imports that come before the first use."""
+        if not definitions:
+            return
+        edits = self._draft.edits
+        names = set(_FIRST_NAMES.findall("\n".join(definitions)))
+        place = anchor
+        for statement in self._draft.source.tree.body:
+            is_above = statement.lineno < anchor.lineno
+            if isinstance(statement, _IMPORT):
+                place = max(place, statement, key=lambda part: part.lineno)
+            elif not is_above and names.intersection(re.findall(r"\w+", edits.new(statement))):
+                break
+        blank = 2 if any(map(_FUNCTION.search, definitions)) else 1
+        rows_below = [""] * (blank - edits.blank_rows(place))
+        edits.after[place] += [_block(definitions), *rows_below]
 
 
-def _helpers_line(draft: Draft) -> str:
-    """Return the import of functions from the module beside the file."""
-    called = {name: draft.called(name) for name in draft.helpers}
-    names = sorted(name if own == name else f"{name} as {own}" for name, own in called.items())
-    start = f"from {'.' if draft.beside.in_package else ''}{MODULE} import"
-    line, lines = ", ".join(names), "".join(f"    {name},\n" for name in names)
-    return f"{start} {line}" if len(f"{start} {line}") <= 100 else f"{start} (\n{lines})"
+def _definitions(draft: Draft) -> tuple[list[str], set[str]]:
+    """Return the functions and constants that the file needs and lacks, and what they import."""
+    text, over_grpc = draft.text_before, draft.over_grpc
+    missing = {name for name in draft.helpers if not is_written(name, over_grpc, text)}
+    parts = parts_of(missing, over_grpc)
+    names, imported = {}, set()
+    for part in parts:
+        for name in part.binds:
+            names[name] = draft.called(name) if part.source else draft.imported(part.text)
+            if not part.source:
+                imported.add(names[name])
+    definitions = []
+    for part in parts:
+        is_there = any(is_written(name, over_grpc, text) for name in part.binds)
+        if part.source and not is_there:
+            definitions.append(part.renamed(names))
+    return definitions, imported
+
+
+def _block(definitions: list[str]) -> str:
+    """Return definitions, with two empty lines around functions and classes."""
+    text = ""
+    was_function = False
+    for definition in definitions:
+        is_function = bool(_FUNCTION.search(definition))
+        lines = "\n" * (1 + 2 * (is_function or was_function)) if text else "\n" * (1 + is_function)
+        text += lines + definition
+        was_function = is_function
+    return text
 
 
 def _sorted(lines: Iterable[str]) -> list[str]:
-    """Sort imports as formatters do: Python's modules, libraries, the program's."""
+    """Sort imports as formatters do, Python's modules first. Names of one module share a line."""
 
-    def order(line: str) -> tuple[int, str]:
-        if " = " in line:  # what is made once for the file
-            return 3, line
+    def order(line: str) -> tuple[bool, str]:
         module = line.split()[1].split(".")[0]
-        return (2 if module in ("", MODULE) else int(module in OTHERS), line)
+        return module in _OTHERS, line
 
-    return sorted(lines, key=order)
+    merged: dict[str, list[str]] = {}
+    for line in sorted(lines, key=order):
+        module, _, name = line.partition(" import ")
+        merged.setdefault(module, []).append(name)
+    return [_import_line(module, names) for module, names in merged.items()]
+
+
+def _import_line(module: str, names: list[str]) -> str:
+    """Return an import of names, or of a module alone, in lines of at most 100 columns."""
+    if names == [""]:
+        return module
+    line = f"{module} import {', '.join(names)}"
+    if len(line) <= 100:
+        return line
+    lines = "".join(f"    {name},\n" for name in names)
+    return f"{module} import (\n{lines})"

@@ -12,13 +12,13 @@ from typing import Iterator, Mapping
 from tritonclient_shim.migrate.imports import API, may_use_v1, star_of
 from tritonclient_shim.migrate.scopes import Scopes, last_name
 from tritonclient_shim.migrate.sources import ENDINGS, Unreadable, content, parsed
-from tritonclient_shim.rewrite.emitted import MODULE
 
 _IMPORT = re.compile(r"(?:^|\\n|\")[ \t]*(?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+[^\n\"#]*", re.M)
 _ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
 _ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
 _ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_request)\(")
 _REQUESTS = re.compile(rb"InferContext|SharedMemoryControlContext")
+_STAR = re.compile(rb"\bimport[ \t]*\*")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 
 
@@ -37,10 +37,6 @@ class Neighbours:
         stems = imported(own)
         linked = {*importers, *(other for other in others if _stem(other) in stems)}
         self.linked = bool(linked)  # the file imports another file of its program, or is imported
-        #: the texts where objects of this file may get
-        self._reached = list(others.values()) if linked else []
-        #: it is a module of a package, which imports by relative names
-        self.in_package = _in_package(path) and b"__main__" not in own
         before = [_text(other) for other in linked]
         self.has_classes = any(b"ResultFormat.CLASS" in text for text in before)
         unread = [text for x, text in others.items() if linked and not may_use_v1(x, text)]
@@ -53,14 +49,13 @@ class Neighbours:
         self.asks_errors = bool(_ERROR_IDS.search(all_text))  # importers ask errors for their ids
         self.asks = bool(_ASKED.search(all_text))  # importers ask contexts for their last request
         self.taken: set[str] = set()  # names that importers read and do not bind themselves
+        #: names that importers with a star import bind: they would get others of this file
+        self.names: set[str] = set()
         for importer, text in importers.items():
             with suppress(Unreadable):
                 self.taken |= _free_names(importer, text, stem)
-
-    def words(self, text: bytes, reached: bool) -> frozenset[str]:
-        """Return all words of the file's new text, and of the files that its objects may reach."""
-        program = b"\n".join([text, *(self._reached if reached else ())])
-        return frozenset(re.findall(r"\w+", program.decode(errors="replace")))
+                if _STAR.search(text):
+                    self.names |= _defined(importer, text)
 
 
 def importers_first(paths: list[str]) -> list[str]:
@@ -87,7 +82,7 @@ def _beside(path: str) -> Iterator[str]:
     folder = os.path.dirname(path)
     for place in [folder, *([os.path.dirname(folder)] if _in_package(path) else [])]:
         files = (os.path.join(place, name) for name in sorted(os.listdir(place)))
-        others = (file for file in files if file != path and _stem(file) != MODULE)
+        others = (file for file in files if file != path)
         yield from (file for file in others if file.endswith(ENDINGS))
 
 
@@ -107,6 +102,13 @@ def _text(path: str, texts: Mapping[str, bytes | None] | None = None) -> bytes:
     with suppress(Unreadable):
         return content(path) if text is None else text
     return b""
+
+
+def _defined(path: str, text: bytes) -> set[str]:
+    """Return the names that a file binds, but those of its imports."""
+    scopes = Scopes(parsed(path, text).tree)
+    bindings = scopes.module.bindings.items()
+    return {name for name, own in bindings if not any(isinstance(x.node, ast.alias) for x in own)}
 
 
 def _free_names(path: str, text: bytes, stem: str) -> set[str]:

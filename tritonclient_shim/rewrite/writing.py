@@ -21,11 +21,8 @@ class NotWritten(Exception):
 
 
 def write_files(files: Sequence[Migrated]) -> None:
-    """Replace the changed files by their new texts. Raise NotWritten before any file changes.
-
-    Modules of helpers come first: whenever the process ends, no file imports a missing module.
-    """
-    changed = sorted((file for file in files if file.changed), key=lambda file: not file.is_new)
+    """Replace the changed files by their new texts. Raise NotWritten before any file changes."""
+    changed = [file for file in files if file.changed]
     temporary: dict[str, str] = {}  # path of a file → the file with its new text
     reasons: list[str] = []
     try:
@@ -50,8 +47,6 @@ def write_files(files: Sequence[Migrated]) -> None:
 
 def _check(file: Migrated) -> None:
     """Raise Unreadable if the file must not be replaced."""
-    if file.is_new and not os.path.lexists(file.path):
-        return
     if content(file.path) != file.before:
         raise Unreadable(
             f"{file.path}: was changed while migrate ran; expected the text that was read; "

@@ -31,6 +31,11 @@ def create_region(name, key, byte_size):
     return Region(shared_memory, handle, name, key, byte_size, None)
 
 
+def is_region(value):
+    """True for a Region, which another file of the program may have made."""
+    return hasattr(value, "byte_size")
+
+
 def cuda_memory():
     """Return tritonclient's module for CUDA memory, which needs a GPU and cuda-python."""
     from tritonclient.utils import cuda_shared_memory
@@ -86,7 +91,7 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     config = model_config(client, model_name)
     batches, tensors, wanted, results = config.max_batch_size > 0, [], [], {}
     for name, rows in inputs.items():
-        if isinstance(rows, Region) or isinstance(rows[0], Region):
+        if is_region(rows) or is_region(rows[0]):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
         array = np.stack(rows) if batches else np.asarray(rows[0])
@@ -94,12 +99,11 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
         tensors[-1].set_data_from_numpy(array)
     for name, target in outputs.items():
         wanted.append(triton.InferRequestedOutput(name))
-        if isinstance(target, Region):
+        if is_region(target):
             wanted[-1].set_shared_memory(target.name, target.byte_size)
     result = client.infer(model_name, tensors, outputs=wanted, **options)
     for name, target in outputs.items():
-        is_region = isinstance(target, Region)
-        array = contents(target, result, name) if is_region else result.as_numpy(name)
+        array = contents(target, result, name) if is_region(target) else result.as_numpy(name)
         results[name] = list(array.copy()) if batches else [array.copy()]
     return results
 
@@ -107,7 +111,7 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
 def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region, which has the size of the input."""
     known = {item.name: item for item in config.input}[name]
-    region, dims = (rows, known.dims) if isinstance(rows, Region) else rows
+    region, dims = (rows, known.dims) if is_region(rows) else rows
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
     shape = [batch_size, *dims] if config.max_batch_size else list(dims)
     tensor = triton.InferInput(name, shape, datatype.replace("STRING", "BYTES"))

@@ -13,6 +13,7 @@ from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.flows import Group
 from tritonclient_shim.rewrite.options import Plan
 from tritonclient_shim.rewrite.rules.infer import function_of
+from tritonclient_shim.rewrite.rules.lines import client_module
 from tritonclient_shim.rewrite.rules.models import (
     CLASS,
     Contexts,
@@ -67,7 +68,8 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""
-        called = draft.called(function) if function else f"{protocol}client.InferenceServerClient"
+        called = draft.called(function) if function else ""
+        called = called or f"{client_module(protocol, draft)}.InferenceServerClient"
         before = [] if protocol else [draft.new(arguments["protocol"])]
         more = [*after, f"headers={sent}"] if sent and function else after
         new = draft.edits.call_text(call, called, names, before, kept, more)
@@ -83,8 +85,6 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
     function = function_of(contexts, draft)
     if contexts.form is Form.OBJECT:
         place_class(call.func, draft)
-    else:
-        draft.imports.add("from functools import partial")
     if function != "infer" or contexts.form is not Form.OBJECT:
         draft.helpers.add(function)
     own_model = Contexts(Group(contexts.group.kind, [call]), draft)
@@ -101,7 +101,8 @@ def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft
         called, own_client, name = draft.called(function), variable or client(old), own_model.name()
         if contexts.form is not Form.OBJECT:
             sends = f"{called}, {own_client}" if draft.calls_infer else f"{own_client}.infer"
-            return f"partial({', '.join([sends, name, *options])})"
+            function_partial = draft.imported("from functools import partial")
+            return f"{function_partial}({', '.join([sends, name, *options])})"
         own = [draft.new(call.args[0])] if is_unbound else []
         options = options if function == "infer" else [called, *options]
         return f"{draft.new(call.func)}({', '.join([*own, own_client, name, *options])})"

@@ -167,19 +167,17 @@ def _submit(request: lines.Request) -> None:
         draft.helpers.add("RequestPool")
         executor = draft.called("RequestPool")
     else:
-        executor = "ThreadPoolExecutor"
-        draft.imports.add(f"from concurrent.futures import {executor}")
+        executor = draft.imported("from concurrent.futures import ThreadPoolExecutor")
     is_sequence = draft.has("TS104", "TS105", "TS110", "TS111")
-    draft.imports.add(f"\n{pool} = {executor}({1 if is_sequence else 8})")
+    draft.assignments[pool] = f"{pool} = {executor}({1 if is_sequence else 8})"
     in_lines = None if draft.calls_infer else lines.lines_of(request)
     if in_lines is not None:
         in_lines.write(pool)
     else:
-        draft.imports.add("from copy import deepcopy")  # the program may change its arrays
-        draft.write(request.arguments["inputs"], "deepcopy({old})")
+        deepcopy = draft.imported("from copy import deepcopy")  # the program may change its arrays
+        draft.write(request.arguments["inputs"], f"{deepcopy}({{old}})")
         _call_helper(request, _function(False, draft), pool)
     if callback is not None:
-        draft.imports.add("from functools import partial")
         draft.change(call, partial(_with_callback, callback, draft.text(owner(call)), draft))
 
 
@@ -213,7 +211,9 @@ def _sorts_requests(draft: Draft) -> bool:
 def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
     """Return a future with a callback, which gets the client and the future."""
     own = draft.new(callback)
-    own = own[:-1] if own.startswith("partial(") and "=" not in own else f"partial({own}"
+    function = draft.imported("from functools import partial")
+    is_partial = own.startswith(f"{function}(") and "=" not in own
+    own = own[:-1] if is_partial else f"{function}({own}"
     return f"{future}.add_done_callback({own}, {client}))"
 
 

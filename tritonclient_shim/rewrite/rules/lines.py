@@ -71,9 +71,14 @@ class Lines(Request):
     """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
 
     model: ModelProfile | None  # None for an unknown one that takes batches
-    module: str  # of the client
+    protocol: str  # of the client
     inputs: list[_Item]
     outputs: list[_Item]
+
+    @property
+    def module(self) -> str:
+        """Return the name of tritonclient's module for the protocol."""
+        return client_module(self.protocol, self.draft)
 
     @property
     def batches(self) -> bool:
@@ -107,7 +112,6 @@ class Lines(Request):
         """Return the lines that make the inputs, and the outputs if there are several."""
         draft, lines = self.draft, []
         name, array = draft.called("inputs"), draft.called("array")
-        draft.imports.add("import numpy as np")
         for number, (key, value) in enumerate(self.inputs):
             text, datatype = self._array(key, value)
             tensor = f"{self.module}.InferInput({draft.new(key)}, {array}.shape, {datatype})"
@@ -121,18 +125,19 @@ class Lines(Request):
     def _array(self, key: ast.expr, value: ast.expr) -> tuple[str, str]:
         """Return the array of an input, and its datatype."""
         draft, rows, batch = self.draft, _rows(value), self.draft.new(value)
+        numpy = draft.imported("import numpy as np")
         if self.model is None:
-            draft.imports.add("from tritonclient.utils import np_to_triton_dtype")
-            return f"np.stack({batch})", f"np_to_triton_dtype({draft.called('array')}.dtype)"
+            dtype = draft.imported("from tritonclient.utils import np_to_triton_dtype")
+            return f"{numpy}.stack({batch})", f"{dtype}({draft.called('array')}.dtype)"
         known = self.model.inputs[str(draft.constant(key))]
         first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
         # errors of the server are caught in a try, NumPy's not
         if min(known.dims, default=1) < 0 or draft.is_tried(self.call):
-            array = f"np.stack({batch})" if self.batches else f"np.asarray({first})"
+            array = f"{numpy}.stack({batch})" if self.batches else f"{numpy}.asarray({first})"
         else:
             shape = [len(rows) or -1, *known.dims] if self.batches else list(known.dims)
             all_rows = batch if self.batches and len(rows) != 1 else first
-            array = f"np.reshape({all_rows}, {shape})"
+            array = f"{numpy}.reshape({all_rows}, {shape})"
         text = ".astype(object)" if known.datatype == "BYTES" else ""
         return f"{array}{text}", f'"{known.datatype}"'
 
@@ -189,8 +194,13 @@ def lines_of(request: Request) -> Lines | None:
     )
     if not is_known or not _has_place(request.call, draft):
         return None
-    module = f"{protocols.pop()}client"
-    return Lines(**vars(request), model=model, module=module, inputs=inputs, outputs=outputs)
+    protocol = protocols.pop()
+    return Lines(**vars(request), model=model, protocol=protocol, inputs=inputs, outputs=outputs)
+
+
+def client_module(protocol: str, draft: Draft) -> str:
+    """Return the name of tritonclient's module for a protocol, which the file imports."""
+    return draft.imported(f"import tritonclient.{protocol} as {protocol}client")
 
 
 def _has_place(call: ast.Call, draft: Draft) -> bool:

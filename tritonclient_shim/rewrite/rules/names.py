@@ -6,7 +6,6 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
-from functools import partial
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import last_name
@@ -147,11 +146,16 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
     handler = draft.flows.parents[parent] if is_in_tuple else parent
     caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
 
-    form = _NAME if isinstance(node, ast.Attribute) else ""
-    if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
-        form = f"{_NAME}, OSError" if is_in_tuple else f"({_NAME}, OSError)"
-    also = partial(draft.imports.add, _IMPORT)
-    return Plan(form, what="tritonclient's exception", at=node, also=also)
+    def carry_out() -> None:
+        name = draft.text(node)
+        if isinstance(node, ast.Attribute) or name == _NAME:
+            name = draft.imported(_IMPORT)
+        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+            name = f"{name}, OSError" if is_in_tuple else f"({name}, OSError)"
+        if name != draft.text(node):
+            draft.write(node, "{0}", name)
+
+    return Plan(what="tritonclient's exception", also=carry_out)
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
@@ -183,6 +187,7 @@ def future_name(node: ast.AST, draft: Draft) -> Plan:
     def carry_out() -> None:
         assert isinstance(node, ast.stmt)
         draft.edits.remove(node)
-        draft.imports.update(f"\n{item.name} = {_METHODS[item.name]}" for item in names)
+        for item in names:
+            draft.assignments[item.name] = f"{item.name} = {_METHODS[item.name]}"
 
     return Plan(what="a method of dict", also=carry_out)
