@@ -85,11 +85,7 @@ def test_equal_output_is_written(folder: Folder, triton: TritonServer) -> None:
     assert (done.status, done.err) == (0, "")
     assert f"Before and after, status and output are the same: `{command}`." in done.out
     assert "tritonclient" in script.read_text("utf-8")
-    assert sorted(path.name for path in folder.path.iterdir()) == [
-        "client.py",
-        "setup.cfg",
-        "triton_helpers.py",
-    ]
+    assert sorted(path.name for path in folder.path.iterdir()) == ["client.py", "setup.cfg"]
 
 
 def test_other_output_is_not_written(folder: Folder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from contextlib import suppress
 from typing import Sequence
@@ -36,13 +37,26 @@ def write_files(files: Sequence[Migrated]) -> None:
                 reasons.append(str(error))
         if reasons:
             raise NotWritten(reasons)
-        for path in list(temporary):
-            os.replace(temporary[path], path)
-            del temporary[path]
+        _replace_all(temporary)
     finally:
         for name in temporary.values():
             with suppress(OSError):
                 os.unlink(name)
+
+
+def _replace_all(temporary: dict[str, str]) -> None:
+    """Replace all files. A signal that ends the process waits: files of a program change together.
+
+    ``temporary`` loses the files that are replaced.
+    """
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        for path in list(temporary):
+            os.replace(temporary[path], path)
+            del temporary[path]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _check(file: Migrated) -> None:
