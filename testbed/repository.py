@@ -146,6 +146,7 @@ MODELS: dict[str, Model] = {
     "identity_2d": _identity("fp32", (-1, -1)),
     "identity_nobatch": _identity("fp32", (-1, -1), batch=0),
     "identity_string_nobatch": _identity("string", batch=0),
+    "identity_string_2d": _identity("string", (-1, -1)),
     "identity_reshape": _identity("fp32", (4,), reshape={"shape": [2, 2]}),
     "classify": _classify(),
     "classify_nolabels": _classify(labels=0),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import queue
 import re
 from typing import Any, Callable
 
 import numpy as np
 import pytest
+from tritonclient.utils import serialize_byte_tensor
 
+import tensorrtserver.api as api
+from tensorrtserver import cuda_shared_memory, shared_memory
 from tensorrtserver.api import InferenceServerException
 from tests.generation_marks import not_on
 from tests.infer_cases import (
@@ -123,6 +127,63 @@ def test_elements(connect: Any, model: str) -> None:
         (got,) = context.run({"INPUT0": [array]}, ONE)["OUTPUT0"]
         assert (got.dtype, got.shape, got.tolist()) == (object, array.shape, expected), case
         assert all(type(element) is bytes for element in got), case
+
+
+def string_subclasses() -> dict[str, np.ndarray[Any, Any]]:
+    """Return the strings a, bc, d, e in arrays of NumPy's subclasses."""
+    texts = objects("a", "bc", "d", "e").reshape(2, 2)
+    short = texts.astype("S")
+    return {
+        "masked objects": np.ma.array(texts, mask=[[0, 1], [0, 0]]),
+        "masked S": np.ma.array(short, mask=[[0, 1], [0, 0]]),
+        "matrix of objects": texts.view(np.matrix),
+        "matrix of S": short.view(np.matrix),
+    }
+
+
+@pytest.mark.parametrize("case", string_subclasses())
+def test_string_subclasses(connect: Any, case: str) -> None:
+    """All elements of masked arrays and matrices of strings are sent, by run and async_run."""
+    # docs/v1-behaviour.md §3.3
+    array = string_subclasses()[case]
+    context = connect("identity_string_2d")
+    expected = [[b"a", b"bc"], [b"d", b"e"]]
+    assert context.run({"INPUT0": [array]}, ONE)["OUTPUT0"][0].tolist() == expected
+    ids: queue.Queue[int] = queue.Queue()
+    context.async_run(lambda _, request_id: ids.put(request_id), {"INPUT0": [array]}, ONE)
+    result = context.get_async_run_results(ids.get(timeout=60))
+    assert result["OUTPUT0"][0].tolist() == expected
+    for module in (api, shared_memory, cuda_shared_memory):
+        wire_form = module.serialize_string_tensor(array).item()
+        assert wire_form == serialize_byte_tensor(np.asarray(array)).item()
+
+
+def test_types_without_a_buffer(connect: Any) -> None:
+    """Arrays whose types NumPy offers as no buffer are sent as their bytes."""
+    dates = np.array(["2019-01-01", "2020-02-02"], "M8[s]")
+    records = np.array([(date,) for date in dates], [("date", "M8[s]")])
+    for array in (dates, records, records.reshape(2, 1)[:, 0]):
+        (result,) = connect("identity_int64").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
+        assert result.tobytes() == dates.tobytes()
+
+
+def test_type_of_another_package(connect: Any) -> None:
+    """Arrays of ml_dtypes, as of bfloat16, are sent as their bytes."""
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    array = np.array([1.5, -2.0], ml_dtypes.bfloat16)
+    (result,) = connect("identity_uint16").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
+    assert result.tobytes() == array.tobytes()
+
+
+@pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 has no StringDType")
+def test_numpy_string_type(connect: Any) -> None:
+    """Arrays of NumPy's StringDType are sent as text, and refused for a tensor of numbers."""
+    array = np.array(["a", "é"], np.dtypes.StringDType())
+    (result,) = connect("identity_string").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
+    assert result.tolist() == [b"a", "é".encode()]
+    array = np.array(["abcd"] * 16, np.dtypes.StringDType())
+    with client_error("invalid size 128 bytes for input 'INPUT0', expects 64 bytes"):
+        connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
 
 
 NUMBERS = {

@@ -304,18 +304,28 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
     """Return the bytes of an array in C order as a buffer, and their number.
 
     Serialise object and ``S`` arrays as strings whatever the tensor's type, as in v1
-    (docs/v1-behaviour.md §3.6), and ``U`` arrays for a string tensor. Convert nothing else.
+    (docs/v1-behaviour.md §3.6), arrays of NumPy's StringDType too, and ``U`` arrays for a string
+    tensor. Convert nothing else.
     """
     if not array.size:
         return b"", 0
     kind = array.dtype.kind
-    if kind in "OS" or (kind == "U" and spec.datatype == dtypes.STRING.v2):
+    if kind in "OST" or (kind == "U" and spec.datatype == dtypes.STRING.v2):
         data = serialize(array)
         return data, len(data)
     dense = np.ascontiguousarray(array)
-    if kind in "mM":  # NumPy offers no buffer of times
-        dense = dense.view(np.int64)
+    if not _has_buffer(dense):
+        dense = dense.reshape(-1).view(np.uint8)
     return dense, dense.nbytes
+
+
+def _has_buffer(array: np.ndarray[Any, Any]) -> bool:
+    """True if NumPy offers the array as a buffer: not for dates and types of other packages."""
+    try:
+        memoryview(array)
+    except ValueError:
+        return False
+    return True
 
 
 def serialize_string_tensor(
@@ -337,12 +347,13 @@ def serialize_string_tensor(
 
 
 def serialize(array: np.ndarray[Any, Any]) -> bytes:
-    """Return the wire form of the elements of an array of dtype object, S or U, in C order.
+    """Return the wire form of the elements of an array of strings or objects, in C order.
 
-    ``S`` elements lose trailing NULs (docs/v1-behaviour.md §3.6, NumPy's own rule). ``U`` elements
+    The elements of a masked array are sent whether masked or not (docs/v1-behaviour.md §3.3). ``S`` elements lose trailing NULs (docs/v1-behaviour.md §3.6, NumPy's own rule). ``U`` elements
     become UTF-8; v1 sent their UTF-32 memory (known difference ``unicode-array``).
     """
-    values = array.ravel(order="C").tolist()
+    # A subclass may hide elements, or keep two dimensions.
+    values = np.asarray(array).ravel(order="C").tolist()
     if array.dtype.kind != "S":
         values = [value.encode() if type(value) is str else _element(value) for value in values]
     return byte_strings.serialize(values)

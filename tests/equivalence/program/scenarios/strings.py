@@ -40,6 +40,15 @@ def other_kinds(see):
     send(see, "list", objects([1, 2], "x"))
 
 
+def subclasses(see):
+    masked = np.ma.array(objects("a", "bc", "d"), mask=[0, 1, 0])
+    send(see, "masked objects", masked)
+    send(see, "masked S", masked.astype("S"))
+    for label, array in (("masked", masked), ("matrix", objects("a", "bc").view(np.matrix))):
+        value = see(label, api.serialize_string_tensor, array)
+        see.note(label + ", its bytes", None if value is None else value.tobytes())
+
+
 def empty(see):
     send(see, "no elements", objects())
     send(see, "no elements, batch", objects(), objects())
