@@ -12,6 +12,7 @@ import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, InferenceServerException, serialize_string_tensor
 from tests.generation_marks import not_on
 from tests.infer_cases import BOTH, ONE, RAMP, Completions, client_error, server_error
+from tests.scripted_triton import configuration, json_reply, scripted_triton
 from tests.shared_memory.shm_cases import Regions, contents, name_of
 from tritonclient_shim.shm.regions import RegionError
 
@@ -52,6 +53,20 @@ def test_size_check(open_context: Connect, memory: Regions) -> None:
             f"{batch} * 64 = {batch * 64} bytes"
         ):
             open_context("simple").run({"INPUT0": handle, "INPUT1": [RAMP] * batch}, ONE, batch)
+
+
+def test_a_bare_handle_of_an_input_without_dims(memory: Regions) -> None:
+    """An input that is configured without dims has no elements, so it takes no region."""
+    # docs/v1-behaviour.md §3.3
+    config = configuration("INT32", [1])
+    config["input"][0]["dims"] = []
+    with scripted_triton(lambda _: json_reply(config)) as server:
+        handle = memory.create(4)
+        with InferContext(server.url, 0, "m") as context, client_error(
+            "The input 'X' has shared memory of size 4 bytes while the expected size is "
+            "1 * 0 = 0 bytes"
+        ):
+            context.run({"X": handle}, {"Y": RAW})
 
 
 def test_handles_are_checked(open_context: Connect) -> None:
