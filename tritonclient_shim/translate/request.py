@@ -349,8 +349,9 @@ def serialize_string_tensor(
 def serialize(array: np.ndarray[Any, Any]) -> bytes:
     """Return the wire form of the elements of an array of strings or objects, in C order.
 
-    The elements of a masked array are sent whether masked or not (docs/v1-behaviour.md §3.3). ``S`` elements lose trailing NULs (docs/v1-behaviour.md §3.6, NumPy's own rule). ``U`` elements
-    become UTF-8; v1 sent their UTF-32 memory (known difference ``unicode-array``).
+    Masked elements are sent too (docs/v1-behaviour.md §3.3). ``S`` elements lose trailing NULs
+    (docs/v1-behaviour.md §3.6, NumPy's own rule). ``U`` elements become UTF-8; v1 sent their
+    UTF-32 memory (known difference ``unicode-array``).
     """
     # A subclass may hide elements, or keep two dimensions.
     values = np.asarray(array).ravel(order="C").tolist()

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, Sequence
 
 from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.http import framing
-from tritonclient_shim.backends.http.connections import HttpClient, HttpPool, usable_headers
+from tritonclient_shim.backends.http.connections import HttpClient, usable_headers
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import json_of, model_path, v2_object
 from tritonclient_shim.backends.http.response import Reply
@@ -115,7 +115,7 @@ class HttpBackend(Backend):
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
         wire_id = _next_wire_id()
-        return _infer_reply(call, wire_id, self._http.pool, self._prepared(call, wire_id))
+        return _infer_reply(call, wire_id, self._http, self._prepared(call, wire_id))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Infer on a thread of this backend; beyond ``MAX_IN_FLIGHT`` at once the rest wait."""
@@ -124,10 +124,9 @@ class HttpBackend(Backend):
             exchange = self._prepared(call, wire_id, copied=True)
         except BackendError as error:
             return done(error)
-        pool = self._http.pool
         try:
             self._http.executor.execute(
-                lambda: done(outcome_of(_infer_reply, call, wire_id, pool, exchange))
+                lambda: done(outcome_of(_infer_reply, call, wire_id, self._http, exchange))
             )
         except RuntimeError:  # no thread to be had
             done(TransportError(f"{PREFIX}Out of memory"))
@@ -182,7 +181,7 @@ def _next_wire_id() -> str:
 
 
 def _infer_reply(
-    call: InferCall, wire_id: str, pool: HttpPool, exchange: Callable[[], Reply]
+    call: InferCall, wire_id: str, client: HttpClient, exchange: Callable[[], Reply]
 ) -> InferReply:
     """Run a prepared inference, return its result; BackendError when there is none.
 
@@ -195,7 +194,7 @@ def _infer_reply(
     length = response.headers.get(_HEADER_LENGTH.lower())
     reply = read(framing.parse_response, response.body, length, wire_id)
     if reply.request_id not in ("", wire_id):
-        pool.drop_idle_connections()  # what comes next on this one may be wrong, too
+        client.drop_idle_connections()  # what comes next on this one may be wrong, too
         raise UnreadableReply(
             f"it has the id {shown(reply.request_id)}, so it is the answer to another request",
             f"the id {wire_id!r} of this request",

@@ -176,7 +176,7 @@ class HttpPool:
         self.server = KnownServer()  # another server may listen by now
 
     def drop_idle_connections(self) -> None:
-        """Close the connections that no request uses, because one of them is out of step."""
+        """Close the connections that no request uses."""
         _close_all(self._idle)
         self.server = KnownServer()
 
@@ -271,6 +271,12 @@ class HttpClient:
         if method == "POST":
             head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
         return partial(pool.request, (head + b"\r\n", *body), method == "GET")
+
+    def drop_idle_connections(self) -> None:
+        """Close the connections that no request uses, because one of them is out of step."""
+        pool = self._pool
+        if pool is not None:
+            pool.drop_idle_connections()
 
     def close(self) -> None:
         """Give up the share of the pool; idempotent."""
