@@ -7,9 +7,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
+from tritonclient.http import InferInput
 
+from tensorrtserver.api import InferContext, ProtocolType
+from testbed import TritonServer
 from tests.backends.conftest import REPLY
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
+from tests.infer_cases import BOTH, RAMP
+from tritonclient_shim import unwrap
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.http.connections import usable_headers
 from tritonclient_shim.core.errors import TransportError, TransportKind
@@ -41,6 +46,35 @@ def test_headers(server: ScriptedServer) -> None:
         sent = headers_of(request)
         assert (sent["x-one"], sent["x-two"], sent["authorization"]) == ("1", "mine", login)
     backend.close()
+
+
+@pytest.mark.parametrize("name", ["Accept-Encoding", "Content-Encoding"])
+@pytest.mark.parametrize("is_setting", [True, False], ids=["setting", "argument"])
+def test_headers_of_codings(name: str, is_setting: bool, triton: TritonServer) -> None:
+    """A program's headers about codings are not sent: v1's server did not look at them."""
+    # docs/v2-mapping.md §9
+    header = f"{name}: gzip"
+    configure(http_headers=header if is_setting else None)
+    arguments = [] if is_setting else [header]
+    with InferContext(triton.http, ProtocolType.HTTP, "simple", http_headers=arguments) as context:
+        results = context.run({"INPUT0": [RAMP], "INPUT1": [RAMP]}, BOTH)
+    assert (results["OUTPUT0"][0] == RAMP + RAMP).all()
+
+
+def test_codings_of_the_users_client(triton: TritonServer) -> None:
+    """The client behind a context asks for compression, compresses, and reads the reply."""
+    with InferContext(triton.http, ProtocolType.HTTP, "simple") as context:
+        client = unwrap(context)
+        tensors = [InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+        for tensor in tensors:
+            tensor.set_data_from_numpy(RAMP.reshape(1, 16))
+        result = client.infer(
+            "simple",
+            tensors,
+            request_compression_algorithm="gzip",
+            response_compression_algorithm="gzip",
+        )
+    assert (result.as_numpy("OUTPUT0") == RAMP + RAMP).all()
 
 
 def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:

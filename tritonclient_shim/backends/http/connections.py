@@ -43,8 +43,17 @@ LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 MAX_IN_FLIGHT = 256
 #: Seconds. A closed client leaves its idle threads for this time.
 _THREAD_LINGER = 1.0
-#: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
-_OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
+#: Headers that describe a message or choose its form. The user's would break the message, or make
+#: the reply unreadable (docs/v2-mapping.md §9).
+_OURS = frozenset(
+    (
+        "accept-encoding",
+        "content-encoding",
+        "content-length",
+        "inference-header-content-length",
+        "transfer-encoding",
+    )
+)
 _NO_HEADERS: Mapping[str, Any] = {}
 _Items = Tuple[Tuple[str, Any], ...]
 
@@ -205,8 +214,8 @@ def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
     (docs/v1-behaviour.md §6.6).
 
     The last of equal names wins, names in the server's eyes equal included; a header without
-    value and one that describes the message itself are left out. ValueError for a name or
-    value that no HTTP message can carry.
+    value is left out, and so are those in ``_OURS``. ValueError for a name or value that no HTTP
+    message can carry.
     """
     for name, value in headers:
         if not HEADER_NAME.fullmatch(name):
