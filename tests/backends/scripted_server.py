@@ -44,6 +44,7 @@ class ScriptedServer:
         self._reads_bodies = reads_bodies
         self._context = context
         self._sockets: list[socket.socket] = []
+        self._latest: socket.socket | None = None
         self.requests: list[bytes] = []
         self.connections = 0
         self.closed_by_client = threading.Semaphore(0)
@@ -61,11 +62,18 @@ class ScriptedServer:
 
     def drop(self) -> None:
         """Close every connection, as a server does with idle ones."""
-        for peer in self._sockets:
+        self._latest = None
+        self.drop_all_but_latest()
+
+    def drop_all_but_latest(self) -> None:
+        """Close every connection except that of the latest request."""
+        for peer in list(self._sockets):
+            if peer is self._latest:
+                continue
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
             peer.close()
-        self._sockets.clear()
+            self._sockets.remove(peer)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -98,6 +106,7 @@ class ScriptedServer:
             connection.close()
             self.closed_by_client.release()
             return False
+        self._latest = connection
         self.requests.append(request)
         answer = self._answer(request)
         if isinstance(answer, bytes):

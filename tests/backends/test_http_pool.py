@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -248,6 +249,63 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
     assert backend.infer(CALL).model_name == "m"
     assert server.connections == used  # the child did not close the parent's connection
     backend.close()
+
+
+def closed_by_server(port: int) -> int:
+    """Return how many connections to the port the server has closed, and the client has not."""
+    close_wait = "08"
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{port:04X}") and row[3] == close_wait for row in rows)
+
+
+def open_connections(server: ScriptedServer, backend: Any, everybody: threading.Barrier) -> None:
+    """Have the backend keep as many connections as the barrier has parties."""
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    for _ in range(everybody.parties):
+        backend.infer_async(CALL, outcomes.put)
+    for _ in range(everybody.parties):
+        assert isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+    assert server.connections == everybody.parties
+
+
+def test_idle_connections_that_the_server_has_closed() -> None:
+    """Connections that a burst has left are closed after the server has closed them."""
+    everybody = threading.Barrier(9)
+
+    def answer(request: bytes) -> bytes:
+        if request.startswith(b"POST"):
+            everybody.wait(PATIENCE)
+        return REPLY
+
+    with ScriptedServer(answer) as server:
+        backend = backend_on(server)
+        open_connections(server, backend, everybody)
+        assert backend.live()
+        server.drop_all_but_latest()
+        assert closed_by_server(server.port) == 8
+        for _ in range(8):
+            assert backend.live()
+        assert closed_by_server(server.port) == 0
+        assert server.connections == 9
+        backend.close()
+
+
+def test_idle_connections_that_are_open() -> None:
+    """Connections that the server has not closed are kept, and used by the next burst."""
+    everybody = threading.Barrier(4)
+
+    def answer(request: bytes) -> bytes:
+        if request.startswith(b"POST"):
+            everybody.wait(PATIENCE)
+        return REPLY
+
+    with ScriptedServer(answer) as server:
+        backend = backend_on(server)
+        open_connections(server, backend, everybody)
+        for _ in range(8):
+            assert backend.live()
+        open_connections(server, backend, everybody)
+        backend.close()
 
 
 def test_asynchronous_requests_that_wait_for_each_other() -> None:

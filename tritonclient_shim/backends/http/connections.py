@@ -38,6 +38,7 @@ from tritonclient_shim.settings import DEFAULTS, Settings
 from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
+_MOST_CLOSED = 2  # idle connections, whenever another one becomes idle
 #: Asynchronous requests of one client at one time; more wait their turn. v1 had no limit. This one
 #: leaves files to a process that may open the usual 1024.
 MAX_IN_FLIGHT = 256
@@ -166,6 +167,8 @@ class HttpPool:
             raise
         if keep:
             self._idle.append(connection)
+            if len(self._idle) > 1:
+                self._close_oldest()
         else:
             connection.close()
         return reply
@@ -179,6 +182,21 @@ class HttpPool:
             if connection.usable():
                 return connection
             self._lose(connection)
+
+    def _close_oldest(self) -> None:
+        """Close the longest unused connections, a few at most, if the server has closed them.
+
+        Else the connections of a burst stay half closed as long as one connection is enough.
+        """
+        for _ in range(_MOST_CLOSED):
+            try:
+                connection = self._idle.pop(0)
+            except IndexError:
+                return
+            if connection.usable():
+                self._idle.insert(0, connection)
+                return
+            connection.close()
 
     def _lose(self, connection: HttpConnection) -> None:
         connection.close()
