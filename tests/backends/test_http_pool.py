@@ -221,6 +221,21 @@ def test_answer_to_an_upload_that_takes_too_long() -> None:
         backend.close()
 
 
+@pytest.mark.parametrize("is_idle", [True, False])
+def test_server_behind_a_lost_connection(is_idle: bool) -> None:
+    """Nothing is known of the server once its connection has ended: another server may listen."""
+    with failing_on(1000 if is_idle else 2, CLOSE) as server:
+        backend = backend_on(server)
+        assert backend.live()
+        before = backend.known_server()
+        assert backend.known_server() is before
+        if is_idle:
+            server.drop()
+        assert backend.live()
+        assert backend.known_server() is not before
+        backend.close()
+
+
 def test_pieces_arrive_in_order(server: ScriptedServer) -> None:
     """Small and large pieces of a request become one body."""
     chunks = (b"a" * 10, b"b" * 70_000, b"", b"c" * 20, b"d" * 100_000, b"e")
