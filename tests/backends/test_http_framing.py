@@ -158,6 +158,35 @@ def test_response_is_tritonclients(response: tuple[bytes, int, list[tuple[str, A
             assert theirs.as_numpy(name).tobytes() == bytes_of(output)
 
 
+def body_of(size: int) -> list[Any]:
+    """Return the pieces of a request with a tensor of this size in bytes, one byte in memory."""
+    data = np.broadcast_to(np.uint8(0), (size,)).data
+    return framing.request_pieces(
+        InferCall("m", "", (TensorIn("i", "UINT8", (size,), (data,), size),), ())
+    )
+
+
+def test_two_gib_are_refused_before_sending() -> None:
+    """A body above Triton's limit is refused, and the message has the limit and remedies."""
+    largest = 2**31 - 1
+    header_size = len(body_of(largest - 1000)[0])
+    header, data = body_of(largest - header_size)
+    assert len(header) + data.nbytes == largest
+    with pytest.raises(Unsendable) as caught:
+        body_of(largest - header_size + 1)
+    assert str(caught.value) == (
+        "HTTP client failed: the request has 2147483648 bytes; Triton takes at most 2147483647. "
+        "Send fewer or smaller tensors at one time, or use shared memory"
+    )
+
+
+def test_shared_memory_has_no_limit() -> None:
+    """Tensors in shared memory are not part of the body, whatever their size."""
+    region = ShmSlice("r", 2**40)
+    tensor = TensorIn("i", "UINT8", (2**40,), (), 2**40, region)
+    assert len(framing.request_pieces(InferCall("m", "", (tensor,), ()))) == 1
+
+
 def test_outputs_are_views() -> None:
     """A tensor of a response is not copied."""
     output = {"name": "o", "datatype": "INT8", "shape": [2], "parameters": {"binary_data_size": 2}}

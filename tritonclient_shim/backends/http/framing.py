@@ -32,6 +32,9 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import check_sizes, packed, remembered, shown
 
+#: The largest body that Triton takes, in bytes. It reads all of a larger one, then refuses it.
+LIMIT = 2**31 - 1
+
 _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_data"
 
 
@@ -171,21 +174,31 @@ def model_path(name: str, version: str) -> str:
 def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
     """InferCall → what its body consists of: the JSON header, then the bytes of the tensors.
 
-    ``wire_id`` is the id of the request in place of the call's.
+    ``wire_id`` is the id of the request in place of the call's. Raise Unsendable above 2 GiB,
+    before anything is copied or sent.
     """
     request_id = wire_id or call.request_id
     header = f'"id":{_quoted(request_id)},' if request_id else ""
     header += _parameters(*call[5:10], bool(call.outputs))
     pieces: list[Buffer] = []
     inputs = []
+    size = 0
     for name, datatype, shape, chunks, byte_size, shm in call.inputs:
         inputs.append(_input(name, datatype, shape, byte_size, shm))
         if shm is None:
             pieces += chunks
+            size += byte_size
     header += f'"inputs":[{",".join(inputs)}]'
     if call.outputs:
         header += f',"outputs":[{",".join(map(_output, call.outputs))}]'
-    return [f"{{{header}}}".encode("ascii"), *pieces]
+    content = f"{{{header}}}".encode("ascii")
+    size += len(content)
+    if size > LIMIT:
+        raise Unsendable(
+            f"HTTP client failed: the request has {size} bytes; Triton takes at most {LIMIT}. "
+            "Send fewer or smaller tensors at one time, or use shared memory"
+        )
+    return [content, *pieces]
 
 
 @lru_cache(maxsize=256)
