@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import email
+import json
 import os
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -79,8 +81,22 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
         "numpy",
         "packaging",
         "protobuf>=3.20.2",
+        'python-rapidjson<=1.20;python_version<"3.9"',
         "tritonclient[all]>=2.40",
     ]
+
+
+@pytest.mark.release
+def test_no_requirement_is_compiled(tmp_path: Path, wheel: Path) -> None:
+    """On the running Python, pip takes every requirement that has compiled parts as a wheel."""
+    report = tmp_path / "report.json"
+    options = ("--quiet", "--dry-run", "--ignore-installed", "--report", str(report))
+    command = [sys.executable, "-m", "pip", "install", *options, str(wheel)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+    urls = [item["download_info"]["url"] for item in json.loads(report.read_text())["install"]]
+    sources = [url for url in urls if not url.endswith(".whl")]
+    assert len(urls) > 10 and sources == []
 
 
 @pytest.mark.smoke
