@@ -1,7 +1,8 @@
 """A pytest plugin that fails a run if it leaves shared memory or a process.
 
 Every process of a run inherits a variable with the name of the run. An object in /dev/shm counts as
-left when it is new and no process uses it. Servers of other users may run beside the tests.
+left when it is new, is this user's, and no process uses it. Servers of other users, and of other
+runs, may run beside the tests.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _VARIABLE = "TESTBED_RUN"
 _PATIENCE = 5.0  # seconds for processes that are just ending
 _MEMORY = "/dev/shm"
 _OBJECT = re.compile(f"{_MEMORY}/([^/\n]+?)(?: \\(deleted\\))?$")
+#: The objects of a testbed's server begin with its folder, which names the process of its run.
+_SERVER = re.compile(r"testbed-(\d+)-")
 _TRACKER = "multiprocessing.resource_tracker"  # Python ends it with the process that has it
 _SECTION = "left behind by the run"
 
@@ -51,7 +54,19 @@ class _Run:
 
     def _objects(self) -> list[str]:
         new = set(os.listdir(_MEMORY)) - self._before
+        new = {name for name in new if is_ours(name)}
         return [f"{_MEMORY}/{name}" for name in sorted(new - _in_use())] if new else []
+
+
+def is_ours(name: str) -> bool:
+    """True if an object is this user's, and of no process of another run that is still alive."""
+    try:
+        owner = os.stat(f"{_MEMORY}/{name}").st_uid
+    except FileNotFoundError:  # removed just now
+        return False
+    server = _SERVER.match(name)
+    of_another_run = server and int(server[1]) != os.getpid() and os.path.exists(f"/proc/{server[1]}")
+    return owner == os.getuid() and not of_another_run
 
 
 def _read(pid: int, file: str) -> bytes:
