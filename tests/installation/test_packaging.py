@@ -78,6 +78,7 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
     assert sorted(item.replace(" ", "").replace("(", "").replace(")", "") for item in required) == [
         "deprecation",
         "future",
+        'gevent<=25.9.1;python_version=="3.9"',
         "numpy",
         "packaging",
         "protobuf>=3.20.2",
