@@ -118,3 +118,9 @@ def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
         errors = process.stderr.read()  # gRPC's threads in this process may write to it at a fork
         assert "Traceback" not in errors and "BrokenPipe" not in errors
         assert process.wait() == 141  # as a shell reports SIGPIPE
+
+
+def test_a_misspelt_symbol(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt symbol names the symbol that is written almost so."""
+    assert main(["explain", "InferContext.runn"]) == 1
+    assert "did you mean InferContext.run" in capsys.readouterr().err

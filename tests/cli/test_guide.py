@@ -67,8 +67,8 @@ def test_an_error_text(capsys: pytest.CaptureFixture[str], message: str, heading
 
 def test_an_unknown_section(capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown section has status 1, and prints the command that names all sections."""
-    assert main(["guide", "inferense"]) == 1
-    assert "no section 'inferense'; expected" in capsys.readouterr().err
+    assert main(["guide", "zzzzzz"]) == 1
+    assert "no section 'zzzzzz'; expected" in capsys.readouterr().err
     assert "\n  inference\n" in printed(capsys, "guide", "--list")
 
 
@@ -100,3 +100,35 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     for line, section in zip(lines, guide.sections().values()):
         assert printed(capsys, "guide", shlex.split(line)[0]) == guide.shown(section.text)
         assert len(line) < 120
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("async", "asyncio"),
+        ("shared memory", "system-shared-memory"),
+        ("InferContext", "inference"),
+        ("infrence", "inference"),
+    ],
+)
+def test_candidates(capsys: pytest.CaptureFixture[str], what: str, name: str) -> None:
+    """A text that means several sections, a symbol or a misspelt section names candidates."""
+    assert main(["guide", what]) == 1
+    near = capsys.readouterr().err.partition("did you mean ")[2]
+    assert name in near.rstrip("?\n").split(", ")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "[ 0] expecting 2 invocations of SetRaw for input 'a', have 0",
+        "[ 0] HTTP client failed: SSL connect error",
+        "[ 0] unknown output 'a' for 'm'",
+        "[ 0] run batch-size 20 exceeds maximum batch size 8 allowed for model 'm'",
+        "[triton 1] Unable to open shared memory region: '/k'",
+        "[triton 1] unexpected shape for input 'a' for model 'm'. Expected [-1,1], got [1,2].",
+    ],
+)
+def test_errors_of_a_legacy_call(capsys: pytest.CaptureFixture[str], error: str) -> None:
+    """The guide answers the errors that a first script meets."""
+    assert printed(capsys, "guide", error).startswith("### ")

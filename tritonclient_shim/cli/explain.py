@@ -6,6 +6,7 @@ Exit status: 0 explained, 1 one of the names is unknown.
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 
 from tritonclient_shim.cli import show, tell
 from tritonclient_shim.registry.entry import RegistryEntry
@@ -29,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every entry that fits → exit status."""
     status = 0
     for what in dict.fromkeys(arguments.what):
-        entries = _find(what)
+        entries = find(what)
         if not entries:
-            tell("explain", f"nothing is called {what!r}; {_EXPECTED}")
+            tell("explain", f"nothing is called {what!r}; {_near(what)}{_EXPECTED}")
             status = 1
         elif len(entries) > _MANY:
             listed = "".join(f"{entry.id}  {entry.symbol}\n" for entry in entries)
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _find(what: str) -> list[RegistryEntry]:
+def find(what: str) -> list[RegistryEntry]:
     """Return the entry of this id, or else the entries that fit, in this order.
 
     Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``.
@@ -62,6 +63,15 @@ def _find(what: str) -> list[RegistryEntry]:
         lambda entry: owner.islower() and _ends(entry.symbol, last),
     )
     return next((fit for fit in (list(filter(way, entries)) for way in ways) if fit), [])
+
+
+def _near(what: str) -> str:
+    """Return a question with the symbols that are written almost so, '' without one."""
+    from tritonclient_shim.registry import ENTRIES
+
+    symbols = [entry.symbol.rpartition("tensorrtserver.api.")[2] for entry in ENTRIES.values()]
+    names = get_close_matches(what, symbols, 3)
+    return f"did you mean {', '.join(names)}? Otherwise " if names else ""
 
 
 def _ends(symbol: str, what: str) -> bool:

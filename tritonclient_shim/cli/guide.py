@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from difflib import get_close_matches
 from typing import Iterator, NamedTuple
 
 from tritonclient_shim.cli import show, tell
@@ -19,6 +20,8 @@ from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: A word as short as this may be part of many errors.
 _SHORT = 8
+#: Show at most this many sections that a text may mean.
+_CANDIDATES = 5
 _EXPECTED = (
     "expected a section that `tritonclient-shim guide --list` names, an id, or the text of an error"
 )
@@ -62,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         section = _find(arguments.section)
         if section is None:
-            tell("guide", f"there is no section {arguments.section!r}; {_EXPECTED}")
+            tell(
+                "guide", f"there is no section {arguments.section!r}; {_advice(arguments.section)}"
+            )
             return 1
         text = shown(section.text)
     show(text)
@@ -118,6 +123,18 @@ def _find(what: str) -> Section | None:
     if anchor in known or len(fitting) == 1:
         return known[anchor if anchor in known else fitting[0]]
     return _of_error(what, list(known.values()))
+
+
+def _advice(what: str) -> str:
+    """Return the sections that a text may mean, or else what was expected."""
+    from tritonclient_shim.cli.explain import find
+
+    anchor = anchor_of(what)
+    names = [name for name in sections() if anchor and anchor in name]
+    names += [entry.anchor for entry in find(what)]
+    names = names or get_close_matches(anchor, sections(), _CANDIDATES)
+    near = ", ".join([*dict.fromkeys(names)][:_CANDIDATES])
+    return f"did you mean {near}?" if near else _EXPECTED
 
 
 def _anchor(what: str) -> str:
