@@ -65,7 +65,8 @@ def is_ours(name: str) -> bool:
     except FileNotFoundError:  # removed just now
         return False
     server = _SERVER.match(name)
-    of_another_run = server and int(server[1]) != os.getpid() and os.path.exists(f"/proc/{server[1]}")
+    starter = int(server[1]) if server else os.getpid()
+    of_another_run = starter != os.getpid() and os.path.exists(f"/proc/{starter}")
     return owner == os.getuid() and not of_another_run
 
 

@@ -92,8 +92,8 @@ def test_one_unknown_of_several(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "TS021", "InferContxt", "TS999", "TS022", "TS021"]) == 1
     shown = capsys.readouterr()
     assert [line[:5] for line in shown.out.splitlines() if line[:2] == "TS"] == ["TS021", "TS022"]
-    assert "nothing is called 'InferContxt'; give an id, which notices, reports and" in shown.err
-    assert "nothing is called 'TS999'" in shown.err
+    assert "nothing is called 'InferContxt'; did you mean InferContext, " in shown.err
+    assert "nothing is called 'TS999'; give an id, which notices, reports and" in shown.err
 
 
 def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,9 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         section = _find(arguments.section)
         if section is None:
-            tell(
-                "guide", f"there is no section {arguments.section!r}; {_advice(arguments.section)}"
-            )
+            advice = _advice(arguments.section)
+            tell("guide", f"there is no section {arguments.section!r}; {advice}")
             return 1
         text = shown(section.text)
     show(text)
@@ -120,9 +119,20 @@ def _find(what: str) -> Section | None:
     """Return the section of this name, id or error, or the only section with such a name."""
     known, anchor = sections(), _anchor(what)
     fitting = [name for name in known if anchor in name]
+    if anchor not in known and _is_symbol(what):
+        return None  # candidates help more than the text of an error that contains the word
     if anchor in known or len(fitting) == 1:
         return known[anchor if anchor in known else fitting[0]]
+    titles = [name for name in fitting if not known[name].errors]
+    if len(titles) > 1:
+        return None
     return _of_error(what, list(known.values()))
+
+
+def _is_symbol(what: str) -> bool:
+    from tritonclient_shim.registry import ENTRIES
+
+    return any(entry.symbol.endswith(f".{what}") for entry in ENTRIES.values())
 
 
 def _advice(what: str) -> str:
