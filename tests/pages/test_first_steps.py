@@ -21,7 +21,7 @@ SUMS = str(np.arange(16) + 1)
 #: The commands of README's "Leaving the old API": their exit status, and a part of their output.
 LEAVING = {
     "run": (0, SUMS),
-    "scan": (1, "script.py:5:10: TS051"),
+    "scan": (1, "script.py:6:10: TS051"),
     "explain": (0, "TS051"),
     "guide": (0, "InferInput"),
     "migrate": (1, "TS051 rewritten"),
@@ -67,7 +67,7 @@ def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None
         path.parent.mkdir(exist_ok=True)
         path.write_text(script, "utf-8")
     part = text("README.md").partition("## Leaving the old API")[2].partition("\n## ")[0]
-    typed = re.findall(r"^    tritonclient-shim (.*?)(?:  .*)?$", part, re.MULTILINE)
+    typed = re.findall(r"^    tritonclient-shim (.*?) +#.*$", part, re.MULTILINE)
     assert [line.split()[0] for line in typed] == list(LEAVING)
     for line in typed:
         address = instead["localhost:8001"]
@@ -108,3 +108,18 @@ def test_contributing(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "testbed", clone / "testbed", ignore=ignored)
     outputs = execute(text("CONTRIBUTING.md"), where, {})
     assert " passed" in outputs[-1] and "failed" not in outputs[-1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/install.md"])
+def test_no_stranger_is_installed(page: str) -> None:
+    """Commands install from a path: no package index has a release."""
+    lines = [line.strip() for line in text(page).splitlines()]
+    installs = [line for line in lines if line.startswith("pip install")]
+    assert installs and not [line for line in installs if line.split()[-1] == "tritonclient-shim"]
+
+
+def test_commands_of_the_readme_can_be_pasted() -> None:
+    """What explains a command follows `#`, so that a shell ignores it."""
+    commands = re.findall(r"^    ((?:scripts/|tritonclient-shim ).*)$", text("README.md"), re.M)
+    assert len(commands) == 8
+    assert [line for line in commands if not re.fullmatch(r"\S+(?: \S+)* +# \S.*", line)] == []

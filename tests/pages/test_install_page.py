@@ -30,7 +30,6 @@ def nvidias_removed(where: Environment, _wheel: Path) -> None:
 
 #: The steps that prepare the environment for the commands of a section.
 BEFORE: dict[str, tuple[Callable[[Environment, Path], None], ...]] = {
-    "From an index": (),
     "From a wheel": (),
     "From a checkout": (),
     "A smaller installation": (),
@@ -57,8 +56,6 @@ def places(folder: Path) -> dict[str, str]:
 def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None:
     """After the commands of a section, the star import works. The doctor reports no error."""
     where = environment(tmp_path / "environment")
-    if title == "From an index":
-        where.variables.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent))
     for step in BEFORE[title]:
         step(where, wheel)
     execute(PAGE[title], where, places(tmp_path))

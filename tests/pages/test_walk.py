@@ -64,6 +64,7 @@ class Walk(NamedTuple):
             "triton.example:8001": self.server.grpc,
             "HOST:PORT": self.server.grpc,
             "path/to/this/checkout": str(self.checkout),
+            "./tritonclient-shim": str(self.checkout),
         }
         for word, here in instead.items():
             command = command.replace(word, here)
@@ -86,7 +87,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     with TritonServer.start(models=("simple",)) as server:
         walk = Walk(environment(folder / "environment"), server, checkout)
         walk.type("README.md", "pip uninstall -y tensorrtserver")
-        walk.type("README.md", "pip install path/to/this/checkout")
+        walk.type("README.md", "pip install ./tritonclient-shim")
         yield walk
 
 
