@@ -31,3 +31,14 @@ def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     for command in COMMANDS:
         (line,) = [line for line in lines if line.startswith(f"    {command} ")]
         assert line.endswith(".") and len(line) < 80
+
+
+@pytest.mark.parametrize("option", ["--colour", "-V"])
+def test_an_unknown_option_without_a_command(
+    capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """An unknown option is wrong usage, also without a command."""
+    with pytest.raises(SystemExit) as ended:
+        main([option])
+    assert ended.value.code == 2
+    assert f"unrecognized arguments: {option}" in capsys.readouterr().err

@@ -34,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
+        if unknown:
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         parser.print_help()
         return 0
     if unknown:  # with the usage of the command
