@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import Refused, count, show, tell
+from tritonclient_shim.cli._config import fill_in
 from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 
@@ -87,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.prove and not arguments.write:
         raise Refused("--prove needs --write; add it, or leave --prove out to see the changes")
+    fill_in(arguments, {"exclude": "exclude", "select": "select", "to": "to"})
     work = _migrated(arguments)
     if arguments.write:
         try:

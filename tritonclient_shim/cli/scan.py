@@ -20,6 +20,7 @@ from operator import index
 from typing import NamedTuple
 
 from tritonclient_shim.cli import Refused, count, show, tell
+from tritonclient_shim.cli._config import fill_in
 from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
 from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, summary
@@ -62,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
+    options = {"exclude": "exclude", "select": "only"}
+    if not arguments.write_baseline:
+        options["baseline"] = "baseline"
+    fill_in(arguments, options)
     known = _read_baseline(arguments.baseline) if arguments.baseline else None
     report = _scanned(arguments)
     for reason in report.unreadable:
