@@ -99,7 +99,10 @@ EFFECTS = (
     Effect(
         "os.environ",
         uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
-        (SHIM + "settings/",),
+        (
+            SHIM + "settings/",
+            SHIM + "rewrite/prove.py",  # gives the user's variables to the user's commands
+        ),
     ),
     Effect(
         "print, stdout",
@@ -162,6 +165,8 @@ EFFECTS = (
             SHIM + "stub/__init__.py",  # any exception of a user's iterator ends the stream
             SHIM + "cli/doctor.py",  # any exception of an import is a finding
             SHIM + "cli/migrate.py",  # reports a file if a rule fails, and continues
+            SHIM + "cli/scan.py",
+            SHIM + "cli/__init__.py",  # reports a crash with a status of its own
             # a client waits for v1's reply after any exception
             SHIM + "gateway/http/service.py",
             SHIM + "gateway/grpc/service.py",
