@@ -11,7 +11,7 @@ import pytest
 import tritonclient.grpc
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, todo
+from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
 from tritonclient_shim.rewrite.files import migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -481,3 +481,83 @@ def test_configurations_of_a_status_that_stays(stays: bool) -> None:
     )
     text = migrated(source).after.decode()
     assert ("from tensorrtserver.api import model_config_pb2 as configs" in text) is stays
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'InferContext((n := "u"), 1, "m").run(i, o)\n',
+        'InferContext("u", 1, next(names)).run(i, o)\n',
+        'InferContext("u", 1, "m").run(i, o, next(sizes))\n',
+        'InferContext("u", 1, "m").run(i, o, count(rows))\n',
+        'ServerHealthContext("u", protocols.pop()).is_live()\n',
+    ],
+)
+def test_argument_with_effects(source: str) -> None:
+    """A context or request stays if an argument that changes something would move or go."""
+    migration = migrated(STAR + source, "grpc")
+    assert "to a variable first" in migration.after.decode()
+    assert migration.after.decode().endswith(source)
+
+
+def test_name_of_a_model_that_is_fetched_once() -> None:
+    """A call that returns the name of a model is not repeated where an error may be caught."""
+    source = (
+        'try:\n    ctx = InferContext("u", 1, pick())\nexcept OSError:\n    pass\nctx.run(i, o)\n'
+    )
+    assert body(source).count("pick()") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from http import client as grpcclient",
+        "def grpcclient(): ...",
+        "class partial: ...",
+        "np = 3",
+        "lambda grpcclient: 0",
+        "def model_config(): ...",
+        "infer = 1",
+    ],
+)
+def test_names_of_the_file_stay(line: str, triton: TritonServer, tmp_path: Path) -> None:
+    """What migrate writes gets another name where the file has the name."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys\nimport numpy\nfrom tensorrtserver.api import InferContext\n{line}\n"
+        "row = numpy.arange(16, dtype=numpy.int32)\n"
+        "def ask(name):\n"
+        "    ctx = InferContext(sys.argv[1], 1, name or 'simple')\n"
+        "    raw = InferContext.ResultFormat.RAW\n"
+        "    return ctx.run({'INPUT0': [row], 'INPUT1': [row]}, {'OUTPUT0': raw})\n"
+        "print(ask(''))\n"
+    )
+    before = run(script, triton.grpc)
+    assert before.status == 0, before.output
+    script.write_bytes(migrate("script.py", script.read_bytes(), MigrateOptions()).after)
+    assert "tensorrtserver" not in script.read_text("utf-8")
+    assert run(script, triton.grpc) == before
+
+
+def test_arrays_of_another_size() -> None:
+    """An array that is wider than the model's datatype stays, so that the server refuses it."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("fitting"), helpers)
+    config = helpers["model_config_pb2"].ModelInput(data_type="TYPE_INT32", dims=[-1])
+    wide = np.arange(4, dtype=np.int64)
+    assert helpers["fitting"](wide, config) is wide
+    assert helpers["fitting"]([1, 2], config) == [1, 2]
+    scalar = np.array(3, np.int32)
+    assert helpers["fitting"](scalar, config) is scalar
+    assert helpers["fitting"](np.arange(4, dtype=np.uint32), config).dtype == np.int32
+    fixed = helpers["model_config_pb2"].ModelInput(data_type="TYPE_INT32", dims=[4])
+    assert helpers["fitting"](wide, fixed) is wide
+    assert helpers["fitting"](np.ones((2, 2), np.float32), fixed).shape == (4,)
+
+
+def test_text_in_a_batch() -> None:
+    """tritonclient gets text of NumPy as objects, in its own lines, too."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("stacked"), helpers)
+    assert helpers["stacked"]([np.array(["a"]), np.array(["b"])]).dtype == object
+    assert helpers["stacked"]([np.zeros(2, np.float32)]).dtype == np.float32

@@ -100,12 +100,12 @@ def test_batches_of_an_unknown_model(to: str) -> None:
     """A request with a batch of any length becomes tritonclient's lines, for all models."""
     source = source_of("batches")
     migration = migrated(source, to)
-    assert migration.helpers == {"class_of"}
+    assert migration.helpers == {"class_of", "stacked"}
     text = migration.after.decode()
     client = f"{to}client.InferenceServerClient(url)"
     assert f"self.ctx = partial({client}.infer, name)\n" in text
-    assert "inputs[0].set_data_from_numpy(array)\n        array = np.stack(right)\n" in text
-    assert migrated(source.replace("len(left)", "2"), to).helpers == {"class_of"}
+    assert "inputs[0].set_data_from_numpy(array)\n        array = stacked(right)\n" in text
+    assert migrated(source.replace("len(left)", "2"), to).helpers == migration.helpers
     # models without batches take one entry, and text has a helper
     one = source.replace("len(left)", "left")
     for other in (one, source.replace("np.float32", "np.bytes_")):
@@ -116,7 +116,7 @@ def test_batches_of_an_unknown_model(to: str) -> None:
 def test_models_that_a_file_names(to: str, triton: TritonServer, tmp_path: Path) -> None:
     """A request becomes tritonclient's lines if all models that its file names take batches."""
     migration = same_with_models("named_models", to, triton, tmp_path)
-    assert not migration.helpers
+    assert migration.helpers == {"stacked"}
     assert "sums = ctx.infer(options.model, inputs, outputs=[" in migration.after.decode()
     options = MigrateOptions(to, unsafe=True, models=models_of(triton.url(to)))
     other = migration.before + b"OTHER = 'simple_nobatch'\n"

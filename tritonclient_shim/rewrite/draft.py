@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Callable, Collection, Mapping
+from typing import Any, Callable, Collection, Iterable, Mapping
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
@@ -30,6 +30,11 @@ _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"
 CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _ERROR_NAME = "InferenceServerException"
+_EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+#: Functions that return another value at each call.
+_TAKING = frozenset(
+    ("next", "pop", "popleft", "popitem", "read", "readline", "input", "get_nowait", "__next__")
+)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = SHOWING | frozenset(("str", "repr", "int", "format", "min", "max", "name", "value"))
@@ -159,8 +164,12 @@ class Draft:
         def text(old: str) -> str:
             texts = []
             for number, part in enumerate(parts):
-                new = self.primary if f"{{{number}}}." in form else self.new
+                place = re.escape(f"{{{number}}}")
+                is_argument = re.search(rf"(\(|, |^){place}(\)|,|$)", form)
+                new = self.new if is_argument else self.primary
                 texts.append(part if isinstance(part, str) else new(part))
+            if "{old}." in form and not self._is_primary(node):
+                old = f"({old})"
             return form.format(*texts, old=old, **{name: self.called(name) for name in names})
 
         self.change(node, text)
@@ -220,9 +229,12 @@ class Draft:
 
     def primary(self, node: ast.AST) -> str:
         """Return the new text of an expression, in brackets if no attribute could follow."""
-        is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-        is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
-        return self.new(node) if is_primary else f"({self.new(node)})"
+        return self.new(node) if self._is_primary(node) else f"({self.new(node)})"
+
+    def _is_primary(self, node: ast.AST) -> bool:
+        """True for an expression that an attribute or operator can follow."""
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return is_text or isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
 
 
 def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
@@ -233,6 +245,16 @@ def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.e
     if given - set(names) or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)
+
+
+def refuse_effects(nodes: Iterable[ast.expr | None]) -> None:
+    """Raise Refused if an argument has effects: it may move, or be dropped."""
+    for node in nodes:
+        parts = list(ast.walk(node)) if node is not None else []
+        calls = [part.func for part in parts if isinstance(part, ast.Call)]
+        has_effects = any(isinstance(part, _EFFECTS) for part in parts)
+        if has_effects or not _TAKING.isdisjoint(map(last_name, calls)):
+            raise Refused("give the argument to a variable first: it changes something")
 
 
 def owner(call: ast.Call) -> ast.expr:

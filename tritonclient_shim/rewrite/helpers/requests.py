@@ -37,6 +37,11 @@ def connect(protocol, url, headers=None, **options):
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
+def version_name(version):
+    """Return the version of a model as tritonclient takes it: empty for the newest."""
+    return "" if version in (None, -1) else str(version)
+
+
 def message_of(error):
     """Return what an error says; over HTTP that of a connection is an OSError."""
     return str(error.message() if isinstance(error, InferenceServerException) else error)
@@ -82,16 +87,24 @@ def infer_exactly(client, model_name, inputs, outputs, **options):
 
 
 def fitting(row, tensor):
-    """Return an array with the datatype and shape of the model's input."""
-    if tensor is None:
+    """Return an array with the datatype and shape of the model's input, if its size fits."""
+    if tensor is None or not isinstance(row, np.ndarray):
         return row
     if tensor.data_type == model_config_pb2.TYPE_STRING:
         return np.asarray(row, object)
     name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
-    array = np.ascontiguousarray(row).view(triton_to_np_dtype(name))
-    if -1 in tensor.dims:
-        return array
-    return array.reshape(tensor.dims) if array.size == np.prod(tensor.dims) else row
+    datatype = np.dtype(triton_to_np_dtype(name))
+    if -1 in tensor.dims:  # a wider array would become a longer one
+        is_equal = row.itemsize == datatype.itemsize
+        return np.ascontiguousarray(row).view(datatype) if row.ndim and is_equal else row
+    is_equal = row.nbytes == np.prod(tensor.dims) * datatype.itemsize
+    return np.ascontiguousarray(row).view(datatype).reshape(tensor.dims) if is_equal else row
+
+
+def stacked(rows):
+    """Return a batch as an array. tritonclient takes text as objects."""
+    array = np.stack(rows)
+    return array.astype(object) if array.dtype.kind == "U" else array
 
 
 def class_of(text):

@@ -14,12 +14,14 @@ from tritonclient_shim.migrate.scopes import index, last_name
 from tritonclient_shim.migrate.sites import arguments as known_arguments
 from tritonclient_shim.migrate.values import REQUEST, Items
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner, refuse_effects
 from tritonclient_shim.rewrite.options import Plan, Refused
 from tritonclient_shim.rewrite.rules import lines
 from tritonclient_shim.rewrite.rules.models import REQUESTS, STARTS, Contexts, Form
 from tritonclient_shim.rewrite.rules.names import FORMS
 
+#: Functions without effects.
+_PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
 _FUTURES = "requests are futures: other files of the program may expect numbers"
 
 
@@ -57,6 +59,11 @@ def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
         raise Refused("give the request its inputs and outputs in the call")
     if draft.has_classes and not draft.options.unsafe:
         raise Refused("unsafe: classes come with six decimals; --unsafe rewrites it", True)
+    refuse_effects(node for name, node in arguments.items() if name not in ("inputs", "outputs"))
+    size = arguments.get("batch_size")
+    calls = [x.func for x in ast.walk(size) if isinstance(x, ast.Call)] if size else []
+    if not keeps_call and not _PURE.issuperset(map(last_name, calls)):
+        raise Refused("give the batch size to a variable first: the arrays have it, too")
     known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
     if draft.beside.linked and not known and not draft.options.unsafe:
         raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)

@@ -128,7 +128,8 @@ class Lines(Request):
         numpy = draft.imported("import numpy as np")
         if self.model is None:
             dtype = draft.imported("from tritonclient.utils import np_to_triton_dtype")
-            return f"{numpy}.stack({batch})", f"{dtype}({draft.called('array')}.dtype)"
+            draft.helpers.add("stacked")
+            return f"{draft.called('stacked')}({batch})", f"{dtype}({draft.called('array')}.dtype)"
         known = self.model.inputs[str(draft.constant(key))]
         first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
         # errors of the server are caught in a try, NumPy's not

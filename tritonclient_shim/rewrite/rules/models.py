@@ -17,7 +17,7 @@ from tritonclient_shim.migrate.scopes import Binding, Place, last_name
 from tritonclient_shim.migrate.sites import first_parameter
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner
+from tritonclient_shim.rewrite.draft import Draft, call_arguments, owner, refuse_effects
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Plan, Refused
 
@@ -82,8 +82,9 @@ class Contexts:
         version = self._first.get("model_version")
         known, options = self.draft.constant(version), {}
         if known is ... and version is not None:
-            text = self.draft.text(version)
-            options["model_version"] = f'"" if {text} in (None, -1) else str({text})'
+            self.draft.helpers.add("version_name")
+            function = self.draft.called("version_name")
+            options["model_version"] = f"{function}({self.draft.text(version)})"
         elif isinstance(known, int) and int(known) >= 0:
             options["model_version"] = f'"{int(known)}"'
         if self.sequence():
@@ -135,7 +136,13 @@ def form_of(group: Group, draft: Draft) -> Form:
         return Form.PARTIAL if _is_kept(group, draft) else Form.OBJECT
     tried = [draft.flows.parents[call] for call in group.creations if draft.is_tried(call)]
     have_lines = all(isinstance(x, _MAKING) and draft.edits.has_lines(x) for x in tried)
-    return Form.PARTIAL if have_lines else Form.OBJECT
+    return Form.PARTIAL if have_lines and not (tried and _calls(group, draft)) else Form.OBJECT
+
+
+def _calls(group: Group, draft: Draft) -> bool:
+    """True if the name of a model is the result of a call, which must not be repeated."""
+    names = [context_arguments(x, "TS050", draft)["model_name"] for x in group.creations]
+    return any(isinstance(part, ast.Call) for name in names for part in ast.walk(name))
 
 
 def _needs_client(group: Group, draft: Draft) -> bool:
@@ -194,6 +201,7 @@ def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
     needed = ("url", "protocol", *(["model_name"] if id == "TS050" else []))
     if not arguments.keys() >= set(needed):
         raise Refused(f"give the context its {', '.join(needed)} in the call")
+    refuse_effects(arguments.values())
     return arguments
 
 
