@@ -19,9 +19,11 @@ from tritonclient_shim.rewrite.options import MigrateOptions
 def test_protocol_of_the_program() -> None:
     """A protocol chosen at run time stays chosen, unless the option names a protocol."""
     source = 'p = ProtocolType.from_str(text)\nh = ServerHealthContext("u", p)\n'
-    chosen = 'p = text.lower()\nh = connect(p, "u")\n'
+    chosen = 'p = protocol_name(text)\nh = connect(p, "u")\n'
     assert body(source) == chosen
-    assert 'h = httpclient.InferenceServerClient("u")\n' in body(source, "http")
+    assert 'h = httpclient.InferenceServerClient("u", connection_timeout=300' in body(
+        source, "http"
+    )
     assert "\n\n\ndef connect(" in migrated(STAR + source).after.decode()
 
 
@@ -561,3 +563,46 @@ def test_text_in_a_batch() -> None:
     exec(helpers_text("stacked"), helpers)
     assert helpers["stacked"]([np.array(["a"]), np.array(["b"])]).dtype == object
     assert helpers["stacked"]([np.zeros(2, np.float32)]).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "test", ["if p is ProtocolType.HTTP: 0", "x = p and 1", "while not p: 0", "if p: 0"]
+)
+def test_protocol_that_is_an_object_or_true(test: str) -> None:
+    """A protocol stays v1's if the program asks if it is true, or which object it is."""
+    source = f'p = ProtocolType.HTTP\nServerHealthContext("u", p).is_live()\n{test}\n'
+    text = migrated(STAR + source).after.decode()
+    assert "p = ProtocolType.HTTP\n" in text and text.endswith(f"{test}\n")
+    assert "compare the protocol by ==" in text
+
+
+@pytest.mark.parametrize("test", ["if raw: 0", "y = x is raw", "y = raw or 3"])
+def test_format_that_is_an_object_or_true(test: str) -> None:
+    """A format stays v1's if the program asks if it is true, or which object it is."""
+    source = f'raw = InferContext.ResultFormat.RAW\n{CONTEXT}ctx.run(i, {{"x": raw}})\n{test}\n'
+    text = migrated(STAR + source).after.decode()
+    assert "raw = InferContext.ResultFormat.RAW\n" in text
+
+
+def test_name_that_is_no_protocol() -> None:
+    """Other names than those of the protocols are refused, as they were, and no client is made."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("protocol_name", "connect"), helpers)
+    assert helpers["protocol_name"]("gRPC") == "grpc"
+    with pytest.raises(Exception, match="unexpected protocol: htttp, expecting HTTP or gRPC"):
+        helpers["protocol_name"]("htttp")
+    with pytest.raises(ValueError, match="unexpected protocol"):
+        helpers["connect"]("htttp", "127.0.0.1:9")
+
+
+def test_address_with_a_scheme(triton: TritonServer, tmp_path: Path) -> None:
+    """Over HTTP a url from outside may have a scheme. No client gives up after a minute."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys\n{STAR}print(ServerHealthContext(sys.argv[1], 0).is_ready())\n", "utf-8"
+    )
+    script.write_bytes(migrate("script.py", script.read_bytes(), MigrateOptions()).after)
+    assert "tensorrtserver" not in script.read_text("utf-8")
+    assert run(script, f"http://{triton.http}").output == "True\n"
+    assert run(script, triton.http).output == "True\n"
+    assert "network_timeout" in script.read_text("utf-8")

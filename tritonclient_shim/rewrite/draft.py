@@ -139,6 +139,11 @@ class Draft:
                     return True
         return False
 
+    def parents_of(self, test: Callable[[Value], bool]) -> list[ast.AST]:
+        """Return the parents of all expressions that can have a value."""
+        pairs = self.flows.parents.items()
+        return [parent for node, parent in pairs if any(map(test, self.evaluator.of(node)))]
+
     def around_result(self, node: ast.AST) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
         parents = self.flows.parents

@@ -31,7 +31,7 @@ from tritonclient_shim.rewrite.rules import (
 from tritonclient_shim.rewrite.rules.contexts import class_itself, client
 from tritonclient_shim.rewrite.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.rewrite.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
-from tritonclient_shim.rewrite.rules.names import FORMS, is_protocol
+from tritonclient_shim.rewrite.rules.names import FORMS, is_protocol, is_test
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
@@ -214,6 +214,8 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
     reason = kept if is_partial or draft.protocols_stay else _refusal(PROTOCOLS, draft)
     if not reason and draft.shows(is_protocol):
         reason = Refused("print a name of your own in place of the protocol")
+    if not reason and any(map(is_test, draft.parents_of(is_protocol))):
+        reason = Refused("compare the protocol by ==: its name is true, and no object of its own")
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
     if draft.formats_stay:
         reasons.update(dict.fromkeys(FORMS, kept))

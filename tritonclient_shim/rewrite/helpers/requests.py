@@ -22,18 +22,40 @@ def with_headers(client, texts):
     return client
 
 
+def http_options(url, options):
+    """Return arguments of a client: the address alone, and timeouts that no model reaches."""
+    scheme, _, address = url.rpartition("://")
+    timeouts = {"connection_timeout": 300, "network_timeout": 86400}
+    return {"url": address, "ssl": scheme == "https", **timeouts, **options}
+
+
+def http_client(url, headers=None, **options):
+    """Return a client over HTTP."""
+    client = httpclient.InferenceServerClient(**http_options(url, options))
+    return with_headers(client, headers) if headers else client
+
+
 class ThreadClient(threading.local, httpclient.InferenceServerClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
     def __init__(self, url, headers=None, **options):
-        httpclient.InferenceServerClient.__init__(self, url, **options)
+        httpclient.InferenceServerClient.__init__(self, **http_options(url, options))
         with_headers(self, headers)
+
+
+def protocol_name(text):
+    """Return the name of a protocol in lower case."""
+    if text.lower() not in ("http", "grpc"):
+        raise Exception(f"unexpected protocol: {text}, expecting HTTP or gRPC")
+    return text.lower()
 
 
 def connect(protocol, url, headers=None, **options):
     """Return a client for a protocol, by its name or by the number that it had."""
     if protocol in ("http", 0):
         return ThreadClient(url, headers, **options)
+    if protocol not in ("grpc", 1):
+        raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 

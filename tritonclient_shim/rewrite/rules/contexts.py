@@ -25,6 +25,8 @@ from tritonclient_shim.rewrite.rules.names import PROTOCOLS, protocol_of
 
 _OBJECT = "code that gets the object may use more of a context than run and close"
 _FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
+#: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
+_TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
@@ -62,8 +64,13 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
     if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
         kept["verbose"] = "verbose"
     sends_headers = draft.constant(headers) not in _NO_HEADERS
-    connects = contexts.shared and protocol != "grpc"
-    function = ("ThreadClient" if connects else "") if protocol else "connect"
+    function = "" if protocol else "connect"
+    if protocol == "http" and contexts.shared:
+        function = "ThreadClient"
+    elif protocol == "http" and not known:  # it may have a scheme
+        function = "http_client"
+    elif protocol == "http":
+        after += _TIMEOUTS
     draft.helpers.update((function or "with_headers", "AskedClient"))  # it imports what it reads
 
     def text(old: str) -> str:

@@ -34,6 +34,14 @@ def is_protocol(value: Value) -> bool:
     return str(name).startswith(_CLASS)
 
 
+def is_test(node: ast.AST) -> bool:
+    """True for an expression or statement that tests if a part is true, or which object it is."""
+    if isinstance(node, ast.Compare):
+        return any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.If, ast.While, ast.Assert, ast.BoolOp))
+
+
 def protocol(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
@@ -45,14 +53,14 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
 
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
-    """``ProtocolType.from_str(text)`` → ``text.lower()``."""
+    """``ProtocolType.from_str(text)`` → ``protocol_name(text)``, which refuses other names."""
     what = "the protocol's name in lower case"
     if not isinstance(node, ast.Call):
-        return Plan("str.lower", what=what)
+        return Plan("{protocol_name}", what=what)
     if len(node.args) != 1:
         raise Refused("expected from_str(text)")
     known = _literal(node)
-    return Plan(f'"{known}"') if known else Plan("{0}.lower()", node.args, what)
+    return Plan(f'"{known}"') if known else Plan("{protocol_name}({0})", node.args, what)
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -103,6 +111,8 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("write ResultFormat.RAW where an output is")
     is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
     reads, first = draft.around_result(node), last_name(variable)
+    if any(map(is_test, reads)):
+        raise Refused("compare the format by ==: its number is not true, and no object of its own")
     tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
     pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
     is_taken = variable is not node and draft.beside.linked  # perhaps
