@@ -606,3 +606,43 @@ def test_address_with_a_scheme(triton: TritonServer, tmp_path: Path) -> None:
     assert run(script, f"http://{triton.http}").output == "True\n"
     assert run(script, triton.http).output == "True\n"
     assert "network_timeout" in script.read_text("utf-8")
+
+
+def test_futures_stay_in_their_process() -> None:
+    """Asynchronous requests stay in a file whose objects may go to other processes."""
+    source = f"import multiprocessing\n{STAR}{CONTEXT}queue.put(ctx.async_run(i, o))\n"
+    text = migrated(source).after.decode()
+    assert "fetch results in the process that sends the request" in text
+    assert text.endswith("queue.put(ctx.async_run(i, o))\n")
+
+
+def test_rows_of_several_shapes() -> None:
+    """Rows that make no batch are an error of tritonclient's class, which handlers catch."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("stacked"), helpers)
+    with pytest.raises(helpers["InferenceServerException"], match="inputs do not fit: all input"):
+        helpers["stacked"]([np.zeros(2), np.zeros(3)])
+
+
+def test_clients_of_a_program_with_threads(tmp_path: Path) -> None:
+    """Over HTTP all clients have a connection for each thread if other files may have threads."""
+    script = tmp_path / "ask.py"
+    script.write_text(f'{STAR}h = ServerHealthContext("u", 0)\ndef ask(): return h.is_live()\n')
+    (tmp_path / "app.py").write_text("import flask, ask\n")
+    text = migrate(str(script), script.read_bytes(), MigrateOptions()).after.decode()
+    assert 'h = ThreadClient("u")\n' in text
+    alone = migrated(f'import flask\n{STAR}h = ServerHealthContext("u", 0)\nh.is_live()\n')
+    assert 'h = ThreadClient("u")\n' in alone.after.decode()
+
+
+def test_raw_stub_of_a_program(tmp_path: Path) -> None:
+    """v1's raw stub stays if other files of the program may get its messages."""
+    source = (
+        "from tensorrtserver.api import grpc_service_pb2 as pb, grpc_service_pb2_grpc as g\n"
+        "def ask(channel):\n    return g.GRPCServiceStub(channel).Infer(pb.InferRequest())\n"
+    )
+    script = tmp_path / "ask.py"
+    script.write_text(source)
+    (tmp_path / "main.py").write_text("import ask\nask.ask(c).SerializeToString()\n")
+    after = migrate(str(script), source.encode(), MigrateOptions(unsafe=True)).after.decode()
+    assert "keep v1's messages in one file" in after and "Record" not in after

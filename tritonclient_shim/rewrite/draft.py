@@ -20,9 +20,14 @@ from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutco
 
 #: Modules that run functions in threads.
 _THREADED = re.compile(
-    r"^\s*(from|import)\s+(threading|concurrent|multiprocessing|asyncio|socketserver|http|flask"
-    r"|tornado|bottle|fastapi|django|falcon|grpc)\b",
+    r"^\s*(from|import)\s+(threading|_thread|concurrent|multiprocessing|asyncio|socketserver|http"
+    r"|flask|tornado|bottle|fastapi|starlette|django|falcon|grpc|wsgiref|xmlrpc|joblib|queue"
+    r"|celery|dash|gradio|streamlit|twisted|cherrypy|pyramid|sanic|aiohttp|uvicorn|gunicorn)\b",
     re.M,
+)
+#: Modules that send objects to other processes.
+_PROCESSES = re.compile(
+    r"^\s*(from|import)\s+(multiprocessing|joblib|torch\.multiprocessing)\b", re.M
 )
 #: Functions whose result handles errors in a ``with`` statement.
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
@@ -55,7 +60,9 @@ class Draft:
         self.text_before = text
         # facts
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
-        self.has_threads = bool(_THREADED.search(text))  # modules may run functions in threads
+        #: modules may run functions in threads, or other files of the program do
+        self.has_threads = bool(_THREADED.search(text)) or beside.linked
+        self.has_processes = bool(_PROCESSES.search(text))  # objects may go to other processes
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}

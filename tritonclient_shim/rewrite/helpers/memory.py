@@ -15,7 +15,7 @@ from tritonclient.utils import (
     triton_to_np_dtype,
 )
 
-from tritonclient_shim.rewrite.helpers.requests import model_config
+from tritonclient_shim.rewrite.helpers.requests import model_config, stacked
 
 #: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
 Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
@@ -94,7 +94,7 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
         if is_region(rows) or is_region(rows[0]):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
-        array = np.stack(rows) if batches else np.asarray(rows[0])
+        array = stacked(rows) if batches else np.asarray(rows[0])
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         tensors[-1].set_data_from_numpy(array)
     for name, target in outputs.items():

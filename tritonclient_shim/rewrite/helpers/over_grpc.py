@@ -4,6 +4,8 @@ import numpy as np
 import tritonclient.grpc as grpcclient
 from tritonclient.utils import np_to_triton_dtype
 
+from tritonclient_shim.rewrite.helpers.requests import stacked
+
 
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: 0, or a number of classes."""
@@ -11,7 +13,7 @@ def infer(client, model_name, inputs, outputs, **options):
         client.configs[model_name] = client.get_model_config(model_name).config
     batches, tensors = client.configs[model_name].max_batch_size > 0, []
     for name, rows in inputs.items():
-        array = np.stack(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
+        array = stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
         if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
             array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
         tensors.append(grpcclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))

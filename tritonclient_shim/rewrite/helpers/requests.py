@@ -74,7 +74,7 @@ def infer(client, model_name, inputs, outputs, **options):
     triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
     batches, tensors = model_config(client, model_name).max_batch_size > 0, []
     for name, rows in inputs.items():
-        array = np.stack(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
+        array = stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
         if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
             array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
         tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
@@ -125,7 +125,10 @@ def fitting(row, tensor):
 
 def stacked(rows):
     """Return a batch as an array. tritonclient takes text as objects."""
-    array = np.stack(rows)
+    try:
+        array = np.stack(rows)
+    except ValueError as error:  # for rows of several shapes
+        raise InferenceServerException(f"inputs do not fit: {error}") from error
     return array.astype(object) if array.dtype.kind == "U" else array
 
 

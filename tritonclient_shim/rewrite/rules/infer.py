@@ -148,6 +148,8 @@ def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         raise Refused("send requests with tensors in shared memory with run()")
     if not isinstance(owner(call), (ast.Name, ast.Attribute)):
         raise Refused("put the context into a variable")
+    if draft.has_processes:
+        raise Refused("fetch results in the process that sends the request: futures stay there")
     if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
     unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)

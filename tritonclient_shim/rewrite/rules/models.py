@@ -105,7 +105,7 @@ class Contexts:
     @property
     def shared(self) -> bool:
         """True if several threads may send requests. HTTP clients are not thread-safe."""
-        return self.starts or self.draft.has_threads and self.group.kind == CLASS.name
+        return self.starts or self.draft.has_threads
 
     @property
     def _first(self) -> _Arguments:

@@ -32,6 +32,9 @@ _LACKS = frozenset(
     + ("ListFields", "ClearField", "WhichOneof", "infer_stats", "uptime_ns", "version_status")
 )
 BY_HAND = "use a client, or KServe's messages and stub, in place of v1's"
+_ELSEWHERE = (
+    "keep v1's messages in one file: other files of the program may serialize or parse them"
+)
 _UNSAFE = "unsafe: messages become plain objects, which take any field; --unsafe rewrites it"
 
 
@@ -47,12 +50,14 @@ def rewrite(draft: Draft) -> None:
     if not draft.options.selects(*(site.id for site in sites if site.id in CALLS)):
         refusal = NOT_SELECTED
     asks = draft.asks_for("server_status", "request_status", "meta_data", "cls", "raw", "config")
+    if draft.beside.linked:
+        refusal = _ELSEWHERE
     if asks or _LACKS & draft.flows.attributes or not all(names.values()):
         refusal = BY_HAND
     if refusal:
         draft.kept.add(CONFIGS)
         for site in sites:
-            draft.todo(site.whole, refusal, refusal == BY_HAND and site.id != _CODES)
+            draft.todo(site.whole, refusal, refusal in (BY_HAND, _ELSEWHERE) and site.id != _CODES)
         return
     draft.modules.add("grpc")
     plain = (x for x in ast.walk(draft.source.tree) if isinstance(x, ast.Name) and x.id in _NAMES)
