@@ -11,7 +11,6 @@ from tritonclient_shim.core.server_sentences import (
     Meaning,
     Sentence,
     recognise,
-    said_by_triton,
     says,
     v1_code,
     without_request_id,
@@ -36,12 +35,10 @@ def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
 
 @EACH
 def test_codes_exist(row: Sentence) -> None:
-    """A row's v1 code is one of v1's; its gRPC status is also a status of gRPC's own errors."""
+    """A row's v1 code is one of v1's."""
     if row.v1_code:
         assert v1_code(row.sample) == row.v1_code
         assert row.v1_code in request_status_pb2.RequestStatusCode.keys()  # noqa: SIM118 (no dict)
-    assert said_by_triton(row.sample, row.grpc_code) if row.grpc_code else True
-    assert row.grpc_code in ("", "UNAVAILABLE", "UNIMPLEMENTED")
 
 
 @pytest.mark.parametrize(
@@ -60,21 +57,6 @@ def test_other_sentences_mean_nothing(text: str) -> None:
     assert recognise(text) is None
     assert v1_code(text) == ""
     assert not says(text, Meaning.MALFORMED_REQUEST)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[request id: 5] Request for unknown model: 'n' is not found",
-        "in ensemble 'e', [request id: 5] Exceeds maximum queue size",
-        "request timeout expired",
-    ],
-)
-def test_triton_under_a_status_of_grpc(text: str) -> None:
-    """Under UNAVAILABLE a sentence of Triton's may follow other words, in either case."""
-    assert said_by_triton(text, "UNAVAILABLE")
-    assert not said_by_triton(text, "UNIMPLEMENTED")
-    assert not said_by_triton(text, "CANCELLED")
 
 
 def test_request_ids_are_left_out() -> None:

@@ -1,8 +1,7 @@
 """Every error text of a server that this project recognises, as one table by meaning.
 
-Often only the text says why a v2 server refused a request. gRPC uses the server's statuses for its
-own errors too, a stream has no status, and v1 had other codes than v2. The table also has texts of
-v1 that this project writes itself, if something follows from them.
+Often only the text says why a v2 server refused a request. A stream has no status, and v1
+had other codes than v2. The table also has texts of v1 that this project writes itself, if something follows from them.
 
 Texts that gRPC writes on the client's side are in ``backends/grpc/errors.py``.
 """
@@ -27,7 +26,7 @@ class Meaning(Enum):
     UNKNOWN_MODEL = auto()  # → NOT_FOUND over HTTP, whatever the status
     REGION_IN_USE = auto()  # → to unregister it is tried again for a while
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
-    OTHER = auto()  # → a code of v1, or a refusal under a status that gRPC uses as well
+    OTHER = auto()  # → a code of v1, if any
 
 
 class Sentence(NamedTuple):
@@ -35,18 +34,16 @@ class Sentence(NamedTuple):
 
     ``sample`` is the sentence as it was measured, or as v1 said it. ``v1_code`` is the name of the
     RequestStatusCode that v1 gave, where v2's code is another or missing (docs/v1-behaviour.md
-    §9.3). ``grpc_code`` is the status under which Triton says it, of those that gRPC uses for its
-    own troubles (docs/v2-mapping.md §6).
+    §9.3).
     """
 
     meaning: Meaning
     pattern: str
     sample: str
     v1_code: str = ""
-    grpc_code: str = ""
 
 
-_unavailable = partial(Sentence, v1_code="UNAVAILABLE", grpc_code="UNAVAILABLE")
+_unavailable = partial(Sentence, v1_code="UNAVAILABLE")
 _malformed = partial(Sentence, Meaning.MALFORMED_REQUEST)
 
 #: The first row that matches counts, so the more special row stands first. ``re`` compiles a
@@ -57,8 +54,7 @@ SENTENCES: tuple[Sentence, ...] = (
     Sentence(Meaning.CORRELATION_ID_MISSING, r"must specify a non-zero or non-empty correlation ID",
              "inference request to model 'm' must specify a non-zero or non-empty correlation ID"),
     Sentence(Meaning.OTHER, r"correlation ID",
-             "string correlation ID cannot be longer than 128 characters",
-             grpc_code="UNIMPLEMENTED"),
+             "string correlation ID cannot be longer than 128 characters"),
     Sentence(Meaning.UNEXPECTED_SHAPE,
              r"(unexpected shape for input '.*' for model '.*'\. )"
              r"Expected \[([-\d, ]*)\], got \[([-\d, ]*)\]",
@@ -84,8 +80,7 @@ SENTENCES: tuple[Sentence, ...] = (
     _unavailable(Meaning.OTHER, r"explicit model load / unload",
                  "explicit model load / unload is not allowed if polling is enabled"),
     Sentence(Meaning.OTHER, r"(protocol|API) is restricted",
-             "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
-             grpc_code="UNAVAILABLE"),
+             "This protocol is restricted, expecting header 'triton-grpc-protocol-X'"),
     _unavailable(Meaning.OTHER, r"Server (is )?(not ready|exiting|stopping)",
                  "Server not ready"),
     Sentence(Meaning.OTHER, r"^failed to (un)?load '",
@@ -106,7 +101,7 @@ SENTENCES: tuple[Sentence, ...] = (
     Sentence(Meaning.OTHER,
              r"ModelInfer RPC doesn't support|doesn't support models with decoupled",
              "ModelInfer RPC doesn't support models with decoupled transaction policy",
-             "UNSUPPORTED", "UNIMPLEMENTED"),
+             "UNSUPPORTED"),
     _malformed(r"^inference request ", "inference request batch-size must be <= 8 for 'm'"),
     _malformed(r"^expected \d+ ", "expected 2 inputs but got 1 inputs for model 'm'. …"),
     _malformed(r"^unexpected ", "unexpected inference input 'X' for model 'm'"),
@@ -147,15 +142,6 @@ def v1_code(text: str) -> str:
     """Return the name of the code that v1 gave with this text; '' if v2's code decides."""
     rows = (row for row in SENTENCES if row.v1_code and re.search(row.pattern, text))
     return next((row.v1_code for row in rows), "")
-
-
-def said_by_triton(text: str, grpc_code: str) -> bool:
-    """True if Triton says this under a status that gRPC uses as well.
-
-    It may stand behind a request id or the name of an ensemble, in letters of either case.
-    """
-    rows = [row for row in SENTENCES if row.grpc_code == grpc_code]
-    return any(re.search(row.pattern.lstrip("^"), text, re.IGNORECASE) for row in rows)
 
 
 def without_request_id(text: str) -> str:

@@ -9,7 +9,6 @@ import grpc
 
 from tritonclient_shim.backends.names import user_message
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError, TransportKind
-from tritonclient_shim.core.server_sentences import said_by_triton
 
 StatusCode = grpc.StatusCode
 
@@ -22,6 +21,7 @@ _APPLICATION = frozenset(
     {
         StatusCode.ABORTED,
         StatusCode.ALREADY_EXISTS,
+        StatusCode.CANCELLED,
         StatusCode.FAILED_PRECONDITION,
         StatusCode.INTERNAL,
         StatusCode.INVALID_ARGUMENT,
@@ -29,6 +29,8 @@ _APPLICATION = frozenset(
         StatusCode.OUT_OF_RANGE,
         StatusCode.PERMISSION_DENIED,
         StatusCode.UNAUTHENTICATED,
+        StatusCode.UNAVAILABLE,
+        StatusCode.UNIMPLEMENTED,
         StatusCode.UNKNOWN,
     }
 )
@@ -44,6 +46,29 @@ _GRPCS_OWN = re.compile(
     "|Error parsing '|Compression bit set but|Decompression failed due to "
     "|Unexpected error decompressing data|Established channel does not have a sufficient security"
 )
+#: The first words under codes that gRPC and proxies use most. A model may refuse with these codes
+#: too, in any other words.
+_GRPCS_OWN_BY_CODE = {
+    StatusCode.UNAVAILABLE: re.compile(
+        r"\Z|failed to connect |connections to all backends failing|empty address list"
+        "|errors resolving |DNS resolution failed|name resolution|Socket closed|Connection reset"
+        "|connection closed|Broken pipe|recvmsg:|sendmsg|RST_STREAM|GOAWAY|ping timeout"
+        "|keepalive watchdog timeout|Too many pings|Endpoint |Transport closed"
+        "|Cancelling all calls|Ssl handshake failed|Getting metadata from plugin failed"
+        "|upstream connect error|no healthy upstream",
+        re.IGNORECASE,
+    ),
+    StatusCode.UNIMPLEMENTED: re.compile(
+        r"\Z|unknown (service|method) |Method not (found|implemented)"
+        "|(Service|Method) is unimplemented",
+        re.IGNORECASE,
+    ),
+    StatusCode.CANCELLED: re.compile(
+        r"\Z|Channel closed!|Locally cancelled by application!|RST_STREAM|Cancelled\Z"
+        "|Call cancelled|Cancelling all calls",
+        re.IGNORECASE,
+    ),
+}
 #: Newer versions of gRPC wrap the words of older ones in "Stream removed (…)" where a call ended on
 #: this side.
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
@@ -104,7 +129,10 @@ def _matches(pattern: str, details: str) -> bool:
 def _is_refusal(code: Any, text: str) -> bool:
     if _GRPCS_OWN.match(text):
         return False
-    return code in _APPLICATION or said_by_triton(text, code.name)
+    own = _GRPCS_OWN_BY_CODE.get(code)
+    if own is not None and own.match(text):
+        return False
+    return code in _APPLICATION
 
 
 def _unwrapped(details: str) -> str:
