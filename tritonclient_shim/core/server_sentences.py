@@ -1,7 +1,8 @@
 """Every error text of a server that this project recognises, as one table by meaning.
 
 Often only the text says why a v2 server refused a request. A stream has no status, and v1
-had other codes than v2. The table also has texts of v1 that this project writes itself, if something follows from them.
+had other codes than v2. The table also has texts of v1 that this project writes itself, if
+something follows from them.
 
 Texts that gRPC writes on the client's side are in ``backends/grpc/errors.py``.
 """
