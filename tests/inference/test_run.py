@@ -134,8 +134,8 @@ def string_subclasses() -> dict[str, np.ndarray[Any, Any]]:
     texts = objects("a", "bc", "d", "e").reshape(2, 2)
     short = texts.astype("S")
     return {
-        "masked objects": np.ma.array(texts, mask=[[0, 1], [0, 0]]),
-        "masked S": np.ma.array(short, mask=[[0, 1], [0, 0]]),
+        "masked objects": np.ma.array(texts, mask=[[False, True], [False, False]]),
+        "masked S": np.ma.array(short, mask=[[False, True], [False, False]]),
         "matrix of objects": texts.view(np.matrix),
         "matrix of S": short.view(np.matrix),
     }

@@ -320,12 +320,11 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
 
 
 def _has_buffer(array: np.ndarray[Any, Any]) -> bool:
-    """True if NumPy offers the array as a buffer: not for dates and types of other packages."""
+    """True if NumPy offers the array as one buffer: not for dates and types of other packages."""
     try:
-        memoryview(array)
+        return array.data.contiguous
     except ValueError:
         return False
-    return True
 
 
 def serialize_string_tensor(
