@@ -117,7 +117,7 @@ def through_proxy(text: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("http_proxy", text)
         result = proxy_for("host", False)
-    return shown(result or ())
+    return shown(result[:3] if result else ())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: ascii(row[0]))
