@@ -58,6 +58,11 @@ class Http2Server:
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
+    @property
+    def connections(self) -> int:
+        """Return the number of connections that clients have opened."""
+        return len(self._sockets)
+
     def __enter__(self) -> Http2Server:
         return self
 

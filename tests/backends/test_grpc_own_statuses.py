@@ -76,7 +76,7 @@ ENDS: dict[str, tuple[Answer, str]] = {
 #: Statuses of servers, in a reply of trailers alone and after the headers.
 REFUSALS: dict[str, Answer] = {
     f"{kind} {code}": partial(ending, ("grpc-status", str(code)), ("grpc-message", "own words"))
-    for code in (2, 13, 7, 16)
+    for code in (1, 2, 7, 12, 13, 14, 16)
     for kind, ending in (("at once", at_once), ("later", later))
 }
 
@@ -163,6 +163,17 @@ def test_a_status_of_the_server(ended: Callable[[Answer], BackendError], answer:
     error = ended(answer)
     assert isinstance(error, ServerError)
     assert error.message == "own words"
+
+
+@pytest.mark.parametrize("code", [1, 12, 14])
+def test_refusals_keep_the_connection(code: int) -> None:
+    """Contexts keep their connection when a model refuses with a status that gRPC uses too."""
+    answer = partial(at_once, ("grpc-status", str(code)), ("grpc-message", "the model: own words"))
+    with Http2Server(answer) as server:
+        for _ in range(5):
+            backend = open_backend(Endpoint(GRPC, server.address))
+            assert isinstance(of_infer(backend), ServerError)
+        assert server.connections == 1
 
 
 def test_the_time_limit_of_an_answer_that_has_begun() -> None:

@@ -50,7 +50,8 @@ _GRPCS_OWN = re.compile(
 #: too, in any other words.
 _GRPCS_OWN_BY_CODE = {
     StatusCode.UNAVAILABLE: re.compile(
-        r"\Z|failed to connect |connections to all backends failing|empty address list"
+        r"\Z|(ipv4|ipv6|unix|dns):|failed to connect |Connection refused"
+        "|connections to all backends failing|empty address list"
         "|errors resolving |DNS resolution failed|name resolution|Socket closed|Connection reset"
         "|connection closed|Broken pipe|recvmsg:|sendmsg|RST_STREAM|GOAWAY|ping timeout"
         "|keepalive watchdog timeout|Too many pings|Endpoint |Transport closed"
