@@ -90,7 +90,8 @@ def refusal_status(error: InferenceServerException) -> request_status_pb2.Reques
 
 def stream_refusal(error: ServerError) -> ServerError:
     """Return a refusal on a stream, which has no code, with the code that its text suggests."""
-    malformed = server_sentences.says(error.message, Meaning.MALFORMED_REQUEST)
+    meanings = (Meaning.MALFORMED_REQUEST, Meaning.BEYOND_REGION)
+    malformed = server_sentences.recognise(error.message, meanings) is not None
     return ServerError(error.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")
 
 

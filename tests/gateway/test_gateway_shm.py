@@ -9,9 +9,11 @@ from typing import Iterator
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway, ask, code_of
+from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
@@ -123,3 +125,23 @@ def test_offset_of_a_region(behind: TritonServer, gateway: Gateway, key: str) ->
     )
     body = gateway.infer("identity_fp32", header, b"").body
     assert np.frombuffer(body[:64], np.float32).tolist() == [1.0] * 16
+
+
+def test_an_output_announced_beyond_its_region(gateway: Gateway, key: str) -> None:
+    """An output whose region is smaller than announced gets what the region has."""
+    # docs/v1-behaviour.md §4.3: v1's server refused only a result that did not fit
+    assert gateway.post(f"{CONTROL}/register/all/{key}/0/192").code == 200
+    request = simple()
+    del request.meta_data.output[1]
+    region = request.meta_data.output[0].shared_memory
+    region.name, region.offset, region.byte_size = "all", 128, 4096
+    assert code_of(gateway.call("Infer", request).request_status) == "SUCCESS"
+    text = f"{SIMPLE} output {{ {text_format.MessageToString(request.meta_data.output[0])} }}"
+    assert gateway.infer("simple", " ".join(text.split()), BODY).code == 200
+    (streamed,) = gateway.stream([request])
+    assert code_of(streamed.request_status) == "SUCCESS"
+    output = np.frombuffer(Path(f"/dev/shm{key}").read_bytes()[128:], np.int32)
+    assert output.tolist() == list(range(1, 17))
+    region.offset = 160
+    refused = gateway.call("Infer", request).request_status
+    assert "should be at least 64 bytes" in refused.msg

@@ -112,6 +112,25 @@ def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) ->
     np.testing.assert_array_equal(contents(handle, np.int32, 16), RAMP * 2)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_output_announced_beyond_its_region(
+    open_context: Connect, memory: Regions, asynchronous: bool
+) -> None:
+    """A handle of more bytes than were registered gets what the region has."""
+    # docs/v1-behaviour.md §4.3
+    key, left, right = memory.new_key(), memory.holding(RAMP), memory.holding(RAMP)
+    memory.control.register(memory.create(64, "announced", key))
+    larger = memory.create(4096, "announced", key)
+    context, inputs = open_context("simple"), {"INPUT0": left, "INPUT1": right}
+    for _ in range(2):
+        if asynchronous:
+            request = context.async_run(inputs, {"OUTPUT0": (RAW, larger)})
+            results = context.get_async_run_results(request, True)
+        else:
+            results = context.run(inputs, {"OUTPUT0": (RAW, larger)})
+        np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+
+
 @not_on("2.33", "destroys its own memory when the region of an output is too small")
 @pytest.mark.smoke
 def test_too_small(open_context: Connect, memory: Regions) -> None:

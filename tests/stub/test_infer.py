@@ -133,9 +133,13 @@ def test_regions(stub: Any, region: Any) -> None:
     assert "second" in listed(stub)
 
 
+@pytest.mark.parametrize("announced", [64, 4096])
 @pytest.mark.parametrize("way", ["call", "stream"])
-def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
-    """Tensors in regions have no ``raw_input`` and an empty ``raw_output``."""
+def test_inference_in_shared_memory(stub: Any, region: Any, way: str, announced: int) -> None:
+    """Tensors in regions have no ``raw_input`` and an empty ``raw_output``.
+
+    An output may be announced larger than its region.
+    """
     # docs/v1-behaviour.md §9.2
     shm.set_shared_memory_region(region, [np.arange(16, dtype=np.int32)])
     assert register(stub, "in put") == (SUCCESS, "")
@@ -143,7 +147,7 @@ def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
     del request.raw_input[0]
     where = {"name": "in put", "offset": 0, "byte_size": 64}
     request.meta_data.input[0].shared_memory.MergeFrom(pb.api__pb2.InferSharedMemory(**where))
-    target = pb.api__pb2.InferSharedMemory(name="in put", offset=64, byte_size=64)
+    target = pb.api__pb2.InferSharedMemory(name="in put", offset=64, byte_size=announced)
     request.meta_data.output[1].shared_memory.MergeFrom(target)
     responses = {
         "call": stub.Infer,

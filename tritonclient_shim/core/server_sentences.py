@@ -26,6 +26,7 @@ class Meaning(Enum):
     NOT_LOADED = auto()  # → an InferContext can be made, and fails at its first request
     UNKNOWN_MODEL = auto()  # → NOT_FOUND over HTTP, whatever the status
     REGION_IN_USE = auto()  # → to unregister it is tried again for a while
+    BEYOND_REGION = auto()  # → smaller outputs are sent again; INVALID_ARG on a stream
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
     OTHER = auto()  # → a code of v1, if any
 
@@ -111,7 +112,8 @@ SENTENCES: tuple[Sentence, ...] = (
     _malformed(r"^inference input ", "inference input 'i' data-type is 'INT32', but model 'm' …"),
     _malformed(r"^in ensemble ", "in ensemble 'm', expected 2 …"),
     _malformed(r"^unable to find data", "unable to find data for input tensor 'i' …"),
-    _malformed(r"^Invalid offset", "Invalid offset + byte size for shared memory region: 'r'"),
+    Sentence(Meaning.BEYOND_REGION, r"^Invalid offset",
+             "Invalid offset + byte size for shared memory region: 'r'"),
     _malformed(r"^(shape|size) mismatch", "size mismatch -16"),
 )
 # fmt: on

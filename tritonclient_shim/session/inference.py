@@ -12,7 +12,7 @@ before it was sent has an answer too: :class:`Refused`.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Callable, NamedTuple, Union
+from typing import Callable, Mapping, NamedTuple, Union
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome
 from tritonclient_shim.core.errors import (
@@ -28,10 +28,12 @@ from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
     ModelProfile,
+    OutputSpec,
     V1Input,
     V1Reply,
     V1Request,
 )
+from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.models import BUSY, KnownModel
 from tritonclient_shim.session.prepared import PreparedRequest, Reading
 from tritonclient_shim.session.server import ServerSession
@@ -151,11 +153,30 @@ class Sendable(NamedTuple):
         """Return it under another id on the wire."""
         return self._replace(call=self.call._replace(request_id=wire_id))
 
+    def within_regions(self) -> Sendable | None:
+        """Return it with outputs that end with their regions.
+
+        Return None if they all do already, or if the server does not list its regions in time.
+        """
+        inference = self.inference
+        try:
+            regions = inference.model.ask_in_time("regions", inference.session.backend.shm_status)
+        except (BackendError, RuntimeError, TimeoutError):
+            return None
+        sizes = {region.name: region.byte_size for region in regions}
+        outputs = tuple([_within_region(output, sizes) for output in self.call.outputs])
+        if outputs == self.call.outputs:
+            return None
+        return self._replace(call=self.call._replace(outputs=outputs))
+
     def without_inputs(self) -> Sendable:
         """Return it without the input arrays. Keep a copy of the first entry if it may need labels.
 
         For asynchronous requests: their arrays may be large, and the caller may reuse them.
+        Inputs in shared memory are no data.
         """
+        if not [item for item in self.request.inputs if item.chunks]:
+            return self
         inputs: tuple[V1Input, ...] = ()
         if self.classified and not self.stateful:
             inputs = to_v2.first_entry(self.profile, self.request) or to_v2.copied(self.request)
@@ -172,6 +193,17 @@ class Sendable(NamedTuple):
     def stateful(self) -> bool:
         """True if the request must keep its place among others, and never be sent twice."""
         return to_v2.stateful(self.profile, self.request)
+
+
+def _within_region(output: OutputSpec, sizes: Mapping[str, int]) -> OutputSpec:
+    """Return the output, which ends with its region if it ended behind it."""
+    shm = output.shm
+    if shm is None or shm.region not in sizes:
+        return output
+    left = sizes[shm.region] - shm.offset
+    if not 0 < left < shm.byte_size:
+        return output
+    return output._replace(shm=shm._replace(byte_size=left))
 
 
 def _sent_once(_: ModelProfile) -> V1Request:
@@ -223,6 +255,9 @@ class Answered(NamedTuple):
             try:
                 return self._read()
             except BackendError as error:
+                smaller = self._within_regions(error)
+                if smaller is not None:
+                    return smaller.send(again)._read()
                 if not self._may_repeat(error):
                     raise
             return self.inference.prepare().send(again)._read()
@@ -244,6 +279,19 @@ class Answered(NamedTuple):
         return inference.model.v1_reply(
             inference.session.backend, sent.profile, sent.request, outcome
         )
+
+    def _within_regions(self, error: BackendError) -> Sendable | None:
+        """Return the request with smaller outputs, if one of them ended behind its region.
+
+        v1's server only refused a result that did not fit (docs/v1-behaviour.md §4.3). Triton
+        refuses the request before it runs.
+        """
+        sent = self.sent
+        if not isinstance(error, ServerError) or sent.call is _SENT or sent.stateful:
+            return None
+        if not says(error.message, Meaning.BEYOND_REGION):
+            return None
+        return sent.within_regions()
 
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""

@@ -163,17 +163,17 @@ class KnownModel:
         not send within seconds. The caller has an error or a reply already.
         """
         try:
-            return self._ask_in_time("configuration", partial(self._ask_anew, backend)) != known
+            return self.ask_in_time("configuration", partial(self._ask_anew, backend)) != known
         except (BackendError, RuntimeError, TimeoutError):
             return False
 
     def check_version(self, backend: Backend, version: str) -> None:
         """Raise BackendError if the server refuses to describe this version of the model."""
         with suppress(RuntimeError, TimeoutError):
-            self._ask_in_time(version, partial(backend.model_config, self.name, version))
+            self.ask_in_time(version, partial(backend.model_config, self.name, version))
 
-    def _ask_in_time(self, subject: str, ask: Callable[[], _Answer]) -> _Answer:
-        """Ask the server with the headers of this thread; see :meth:`Questions.ask`."""
+    def ask_in_time(self, subject: str, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask the server with the headers of this thread. Raise what :meth:`Questions.ask` raises."""
         headers = current_headers()
         return self._questions.ask((subject, headers), partial(call_with, headers, ask))
 

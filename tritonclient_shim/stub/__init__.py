@@ -233,7 +233,10 @@ class _Requests(Iterator[bytes]):
             return None
         call = sendable.call
         message = encode_request(call)
-        self.pending.put(_Sent(call.request_id, sendable.without_inputs(), shm_use(call)))
+        # outputs in regions may have to be asked for again; a message's bytes do not change
+        in_regions = [output for output in call.outputs if output.shm is not None]
+        kept = sendable if in_regions else sendable.without_inputs()
+        self.pending.put(_Sent(call.request_id, kept, shm_use(call)))
         return message
 
     def end(self, failure: BaseException | None = None) -> None:
