@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
+import grpc
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Gateway, StartGateway, ask, until
-from tests.gateway.grpc_requests import BODY, SIMPLE, simple
+from tests.gateway.bad_clients import Raw, head
+from tests.gateway.gateway_process import Client, Gateway, StartGateway, ask, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, seconds, simple
+from tritonclient_shim.protos.grpc_service_pb2_grpc import SERVICE
 
 NAME = "tritonclient_shim_gateway_"
 OPTIONS = ("--metrics-address", "127.0.0.1:0")
@@ -103,3 +107,50 @@ def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> No
     assert lines[-1]["peer"].startswith("ipv4:127.0.0.1:")
     assert all(0 < line["seconds"] < 60 for line in lines)
     assert quiet.log_text() == ""
+
+
+def test_refusals(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Each refusal of the gateway itself is counted by its reason, and its kind logged once."""
+    limits = ("--max-in-flight", "1", "--max-body-bytes", "1000")
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS, *limits)
+    for _ in range(2):
+        gateway.get("/nowhere")
+        gateway.infer("simple", "nonsense", BODY)
+        gateway.infer("simple", SIMPLE, bytes(1001))
+        gateway.post("/api/infer/simple", BODY, **{"NV-InferRequest": "x" * 300_000})
+        headers = {"NV-InferRequest": SIMPLE, "Content-Encoding": "gzip"}
+        gateway.post("/api/infer/simple", BODY, **headers)
+    with Client(gateway.grpc) as client:
+        for path, data in (("nowhere", b""), ("Infer", b"\xff"), ("Status", b"\xff")):
+            with pytest.raises(grpc.RpcError):
+                client.channel.unary_unary(f"/{SERVICE}/{path}")(data, timeout=60)
+        streams = [client.talk() for _ in range(16)]
+        for stream in streams:
+            stream.ask(simple(1))
+        assert client.code(simple()) == "RESOURCE_EXHAUSTED"
+        for stream in streams:
+            stream.end()
+    values = metrics(gateway)
+    counts = {key[1:]: value for key, value in values.items() if key[0] == "refused_total"}
+    assert counts == {
+        ("http", "path"): 2,
+        ("http", "NV-InferRequest"): 2,
+        ("http", "size"): 2,
+        ("http", "head"): 2,
+        ("http", "encoding"): 2,
+        ("grpc", "method"): 1,
+        ("grpc", "message"): 2,
+        ("grpc", "calls"): 1,
+    }
+    assert gateway.log_text().count("the gateway has refused") == len(counts)
+
+
+def test_a_client_that_left(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A request whose client has left before its response is no success."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
+    client = Raw(gateway, head("Content-Length: 4", path="/api/infer/slow", header=SLOW))
+    client.send(seconds(1))
+    until(lambda: metrics(gateway).get(("in_flight", "http")) == 1)
+    client.close()
+    until(lambda: metrics(gateway)["in_flight", "http"] == 0)
+    assert metrics(gateway).get(("requests_total", "Infer", "-", "http")) == 1

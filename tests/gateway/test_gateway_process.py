@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import time
@@ -16,8 +17,10 @@ from tests.gateway.gateway_process import (
     ANY_PORT,
     COMMAND,
     SURROUNDINGS,
+    Client,
     Gateway,
     StartGateway,
+    ask,
     code_of,
     read_answer,
     run_command,
@@ -213,3 +216,28 @@ def test_address_in_use(gateway: Gateway, front: str) -> None:
     assert last.startswith("tritonclient-shim gateway: cannot start: ")
     assert f"cannot listen on {addresses[front]}" in last
     assert "Give other addresses with --http, --grpc and" in last
+
+
+def test_every_listener_takes_both_families(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """A gateway at ``[::]`` serves clients of IPv4 and IPv6 at all three addresses."""
+    options = ("--http", "[::]:0", "--grpc", "[::]:0", "--metrics-address", "[::]:0")
+    gateway = start_gateway("--triton-grpc", behind.grpc, *options)
+    for host in ("127.0.0.1", "[::1]"):
+        for address in (gateway.http, gateway.metrics):
+            port = address.rpartition(":")[2]
+            path = "/api/health/live" if address == gateway.http else "/livez"
+            assert ask(f"{host}:{port}", "GET", path).code == 200
+        with Client(f"{host}:{gateway.grpc.rpartition(':')[2]}") as client:
+            assert client.call("Health", health()).health
+
+
+def test_a_second_interrupt_is_silent(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A second Ctrl-C ends the gateway at once, and prints nothing."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--drain", "60")
+    gateway.process.send_signal(signal.SIGINT)
+    until(lambda: gateway.get("/api/health/ready").code == 400)
+    gateway.process.send_signal(signal.SIGINT)
+    assert gateway.process.wait(30) == -signal.SIGINT
+    assert gateway.log_text() == ""

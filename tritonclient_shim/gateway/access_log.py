@@ -11,6 +11,14 @@ from typing import Any
 from tritonclient_shim.protos import request_status_pb2
 
 log = logging.getLogger("tritonclient_shim.gateway.access")
+gateway_log = logging.getLogger("tritonclient_shim.gateway")
+
+#: Seconds between two lines about refusals of one kind.
+_REPORT_EVERY = 60
+_REFUSED = (
+    "the gateway has refused a %s request (%s). Further ones are counted in refused_total, and "
+    "logged again after %d seconds"
+)
 
 _code_name = request_status_pb2.RequestStatusCode.Name
 
@@ -60,6 +68,9 @@ class Meter:
     def upstream(self, protocol: str, seconds: float) -> None:
         """Count the time that the v2 server took for an inference."""
 
+    def refused(self, protocol: str, reason: str) -> None:
+        """Count a request that the gateway itself has refused."""
+
     def streams(self, change: int) -> None:
         """Count a stream that opens (1) or ends (-1)."""
 
@@ -70,11 +81,21 @@ class AccessLog:
     def __init__(self, enabled: bool, meter: Meter) -> None:
         self.enabled = enabled
         self.meter = meter
+        #: Protocol and reason → the time of the last line about such refusals.
+        self._reported: dict[tuple[str, str], float] = {}
 
     def rpc(self, call: str, model: str, received: int, context: Any) -> AccessRecord:
         """Return the record of a request over gRPC."""
         peer = str(context.peer()) if self.enabled else ""
         return AccessRecord(self, "grpc", call, f"{call} {model}".rstrip(), model, peer, received)
+
+    def refused(self, protocol: str, reason: str) -> None:
+        """Count a request that the gateway itself refuses, and log some of them."""
+        self.meter.refused(protocol, reason)
+        now, kind = time.monotonic(), (protocol, reason)
+        if now - self._reported.get(kind, -_REPORT_EVERY) >= _REPORT_EVERY:
+            self._reported[kind] = now
+            gateway_log.warning(_REFUSED, protocol, reason, _REPORT_EVERY)
 
     def end(self, record: AccessRecord) -> None:
         """Report a request that has been answered."""

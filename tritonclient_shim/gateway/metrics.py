@@ -9,6 +9,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tritonclient_shim.gateway.access_log import AccessRecord, Meter
+from tritonclient_shim.gateway.listeners import listeners_at
 from tritonclient_shim.gateway.options import ListenAddress
 
 _NAME = "tritonclient_shim_gateway"
@@ -39,6 +40,9 @@ class PrometheusMeter(Meter):
         self._received = metric(Counter, "received_bytes", "Bytes of requests.", "protocol")
         self._sent = metric(Counter, "sent_bytes", "Bytes of responses.", "protocol")
         self._in_flight = metric(Gauge, "in_flight", "Requests in progress.", "protocol")
+        self._refused = metric(
+            Counter, "refused", "Requests that the gateway refused itself.", "protocol", "reason"
+        )
         self._streams = metric(Gauge, "streams", "StreamInfer calls that are open.")
         self._upstream = metric(
             Histogram,
@@ -65,6 +69,10 @@ class PrometheusMeter(Meter):
         """Count the time that the v2 server took for an inference."""
         self._upstream.labels(protocol).observe(seconds)
 
+    def refused(self, protocol: str, reason: str) -> None:
+        """Count a request that the gateway itself has refused."""
+        self._refused.labels(protocol, reason).inc()
+
     def streams(self, change: int) -> None:
         """Count a stream that opens (1) or ends (-1)."""
         self._streams.inc(change)
@@ -88,7 +96,9 @@ class StatusServer:
     async def open(self, address: ListenAddress) -> ListenAddress:
         """Listen, and return the address with its port. Raise OSError when it is in use."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, address.host, address.port).start()
+        sites = [web.SockSite(self._runner, listener) for listener in await listeners_at(address)]
+        for site in sites:
+            await site.start()
         return ListenAddress(address.host, self._runner.addresses[0][1])
 
     async def close(self) -> None:

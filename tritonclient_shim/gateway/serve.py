@@ -86,6 +86,7 @@ def _stop_event() -> asyncio.Event:
         event.set()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # not Python's, which raises KeyboardInterrupt
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop)

@@ -6,8 +6,8 @@ server, has no thread.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, AsyncIterator, Awaitable, Callable, NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -29,6 +29,7 @@ _CALLS_PER_INFERENCE = 16
 _PING_INTERVAL = 300
 #: Seconds that a connection without a call is kept: v1's clients keep theirs as long as they live.
 _KEEP_ALIVE = 3600
+_TOO_MANY = "Concurrent RPC limit exceeded!"  # gRPC's own text
 _NOT_READ = "Exception deserializing request!"  # gRPC's own text for bytes that are no request
 
 #: A unary call: the serialised request and gRPC's context in, the serialised response out.
@@ -53,6 +54,12 @@ class GatewayService:
         self._calls = calls
         self._access_log = access_log
         self._stopping = stopping
+        self._calls_open = 0
+
+    def methods(self) -> grpc.GenericRpcHandler:
+        """Return v1's service for gRPC's server."""
+        known = grpc.method_handlers_generic_handler(v1.SERVICE, self.handlers())
+        return _Methods(known, self._access_log)
 
     def handlers(self) -> dict[str, Any]:
         """Return the handlers by the names of their rpcs."""
@@ -69,16 +76,32 @@ class GatewayService:
         """Return a handler that a stop waits for."""
 
         async def call(data: bytes, context: Any) -> bytes:
-            with self._stopping:
-                response = await handler(data, context)
-            await self._stopping.gate()
+            async with self._counted(context):
+                with self._stopping:
+                    response = await handler(data, context)
+                await self._stopping.gate()
             return response
 
         return call
 
+    @asynccontextmanager
+    async def _counted(self, context: Any) -> AsyncIterator[None]:
+        """Count a call. Abort it, which raises, if there are too many."""
+        if self._calls_open >= calls_of(self._options):
+            self._access_log.refused("grpc", "calls")
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, _TOO_MANY)
+        self._calls_open += 1
+        try:
+            yield
+        finally:
+            self._calls_open -= 1
+
     def _control(self, name: str, kind: Any) -> UnaryHandler:
         async def call(data: bytes, context: Any) -> bytes:
-            request = await _parsed(kind, data, context)
+            try:
+                request = kind.FromString(data)
+            except DecodeError:
+                await self._abort_unread(context)
             with self._access_log.rpc(name, "", len(data), context) as record:
                 headers = grpc_metadata(context, self._options.forward_header)
                 record.status, serialised = await self._calls.answer(
@@ -94,8 +117,7 @@ class GatewayService:
     async def _infer(self, data: bytes, context: Any) -> bytes:
         request = read_request(data)
         if request is None:
-            await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
-            raise AssertionError  # abort has raised
+            await self._abort_unread(context)
         with self._access_log.rpc("Infer", request.model_name, len(data), context) as record:
             headers = grpc_metadata(context, self._options.forward_header)
             try:
@@ -108,7 +130,17 @@ class GatewayService:
             record.sent = len(response)
         return response
 
+    async def _abort_unread(self, context: Any) -> NoReturn:
+        """Abort a call whose bytes are no request."""
+        self._access_log.refused("grpc", "message")
+        await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+        raise AssertionError  # abort has raised
+
     async def _stream_infer(self, _requests: Any, context: Any) -> None:
+        async with self._counted(context):
+            await self._stream(context)
+
+    async def _stream(self, context: Any) -> None:
         self._access_log.meter.streams(1)
         stream = V1Stream(
             self._upstream,
@@ -121,18 +153,30 @@ class GatewayService:
             async for response in stream.responses():
                 await context.write(response)
             if stream.unreadable:
-                await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+                await self._abort_unread(context)
         finally:
             self._access_log.meter.streams(-1)
             stream.close()
 
 
-async def _parsed(kind: Any, data: bytes, context: Any) -> Any:
-    """Return the request. Abort the call, which raises, if the bytes are no request."""
-    try:
-        return kind.FromString(data)
-    except DecodeError:
-        await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+class _Methods(grpc.GenericRpcHandler):
+    """The methods of v1's service; others are refused, and counted."""
+
+    def __init__(self, methods: Any, access_log: AccessLog) -> None:
+        self._methods = methods
+        self._access_log = access_log
+
+    def service(self, handler_call_details: Any) -> Any:
+        """Return the handler of a call; None, which gRPC refuses, for an unknown method."""
+        handler = self._methods.service(handler_call_details)
+        if handler is None:
+            self._access_log.refused("grpc", "method")
+        return handler
+
+
+def calls_of(options: GatewayOptions) -> int:
+    """Return the most gRPC calls at one time."""
+    return _CALLS_PER_INFERENCE * options.max_in_flight
 
 
 def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, int]:
@@ -141,9 +185,10 @@ def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, 
     Raise CannotListen when the address is in use.
     """
     server = grpc.aio.server(
-        handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, service.handlers())],
+        handlers=[service.methods()],
         options=_limits(options),
-        maximum_concurrent_rpcs=_CALLS_PER_INFERENCE * options.max_in_flight,
+        # with calls whose requests have not arrived; those that have are counted, see _counted
+        maximum_concurrent_rpcs=2 * calls_of(options),
     )
     secure = grpc_credentials(options)
     port = 0

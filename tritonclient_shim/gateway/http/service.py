@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import time
 from contextlib import suppress
@@ -19,6 +18,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf import text_format
 
 from tritonclient_shim.core.addresses import join_port
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import Buffer, next_request_id
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
@@ -37,8 +37,9 @@ from tritonclient_shim.gateway.http.responses import (
     send,
     success_of,
 )
+from tritonclient_shim.gateway.listeners import BACKLOG, listeners_at
 from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.stopping import CannotListen, Stopping, until
+from tritonclient_shim.gateway.stopping import Stopping, until
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
@@ -46,38 +47,50 @@ from tritonclient_shim.protos import api_pb2
 
 _READ_SIZE = 256 * 1024
 #: Bytes of one field. NV-InferRequest names every input, output and shape of a request.
-_LONGEST_FIELD = 1024 * 1024
+_LONGEST_FIELD = 256 * 1024
 _LONGEST_LINE = 64 * 1024
 #: Seconds that an idle connection is kept: v1's clients keep theirs as long as they live.
 KEEP_ALIVE = 3600.0
-#: Connections that may wait to be accepted.
-_BACKLOG = 1024
 #: Seconds without accepting after an error, such as too many open files.
 _PAUSE = 0.1
 #: Seconds that a stop waits for the first request of a client that has just connected.
 _FIRST_REQUEST = 1.0
 #: Seconds that requests have at the very end of a stop, after their time of grace.
 _LAST = 0.1
+#: The longest NV-InferRequest in characters that is parsed in the event loop.
+_PARSED_AT_ONCE = 16 * 1024
+#: Parses longer ones: a single thread, because text format holds Python's lock.
+_parser = DaemonExecutor(1, "gateway-headers")
 #: The longest NV-InferRequest in characters that is remembered.
 _REMEMBERED = 4096
+#: The most characters of a client's text in a message.
+_SHOWN = 200
 _NO_HEADER = "The request header should contain 'NV-InferRequest'"
+_UNREADABLE_HEADER = (
+    "NV-InferRequest is not understood: {0}: expected an InferRequestHeader in protobuf's text "
+    "format"
+)
 _TOO_LARGE = (
     "a request body {0} exceeds the limit of this gateway, {1} bytes: send less at a time, or "
     "start the gateway with a larger --max-body-bytes"
 )
 _UNREADABLE = (
     "the request body is not understood: {0}: expected as many bytes as Content-Length tells, or "
-    "chunks as Transfer-Encoding: chunked has them, and data in its Content-Encoding"
+    "chunks as Transfer-Encoding: chunked has them"
 )
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_ENCODINGS = ("", "identity", "gzip", "deflate")
-_UNKNOWN_ENCODING = (
-    "unknown Content-Encoding {0!r} of the request body: expected gzip or deflate, or no encoding"
+_ENCODED = (
+    "Content-Encoding {0!r} of the request body is not supported, as v1's server knew none: send "
+    "the body without an encoding"
 )
 _TOO_SLOW = (
     "the request body did not arrive: nothing came for {0:g} seconds: send it again, or start the "
     "gateway with a larger --client-timeout"
 )
+
+
+_quiet = logging.getLogger("tritonclient_shim.gateway.aiohttp")
+_quiet.disabled = True  # bytes that are no HTTP would be a traceback; the handler logs defects
 
 
 class HttpFront:
@@ -102,7 +115,7 @@ class HttpFront:
         self._access_log = access_log
         self._stopping = stopping
         self._tls = tls_context(options)
-        self._server = _server(self._handle)
+        self._server = web.Server(self._handle)
         self._listeners: list[socket.socket] = []
         self._beginning: set[asyncio.Task[None]] = set()
         #: Connections of less than a second that have not sent a request.
@@ -114,12 +127,7 @@ class HttpFront:
         """Listen, and return the port. Raise CannotListen when the address is in use."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_log_error)
-        host, port = self._options.http
-        places = await loop.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        for family, _, _, _, place in dict.fromkeys(places):
-            listener = _listener(family, place)
+        for listener in await listeners_at(self._options.http):
             self._listeners.append(listener)
             self._listen(listener)
         return int(self._listeners[0].getsockname()[1])
@@ -132,7 +140,7 @@ class HttpFront:
         """Accept the clients that have connected."""
         loop = asyncio.get_running_loop()
         try:
-            for _ in range(_BACKLOG):
+            for _ in range(BACKLOG):
                 task = loop.create_task(self._connect(listener.accept()[0]))
                 self._beginning.add(task)
                 task.add_done_callback(self._beginning.discard)
@@ -149,9 +157,21 @@ class HttpFront:
             await loop.connect_accepted_socket(self._protocol, connection, ssl=self._tls)
 
     def _protocol(self) -> Any:
-        protocol = self._server()
+        loop = asyncio.get_running_loop()
+        protocol = _Connection(
+            self._server,
+            loop=loop,
+            access_log=None,
+            logger=_quiet,
+            keepalive_timeout=KEEP_ALIVE,
+            read_bufsize=_READ_SIZE,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_FIELD,
+            auto_decompress=False,
+        )
+        protocol.refusals = self._access_log
         self._fresh.add(protocol)
-        asyncio.get_running_loop().call_later(_FIRST_REQUEST, self._fresh.discard, protocol)
+        loop.call_later(_FIRST_REQUEST, self._fresh.discard, protocol)
         return protocol
 
     async def stop(self, end: float) -> None:
@@ -179,6 +199,9 @@ class HttpFront:
         with self._stopping, record:
             answer = await self._answer(request, path, query, record)
             record.sent = answer.content_length or 0
+            transport = request.transport
+            if transport is None or transport.is_closing():  # the client has left
+                record.status = None
         if not answer.prepared:
             answer.headers["Server"] = SERVER
             if self._stopping.begun:
@@ -190,6 +213,7 @@ class HttpFront:
     ) -> web.StreamResponse:
         target = routes.route_of(request.method, path)
         if target is None:
+            self._access_log.refused("http", "path")
             return bare(NOT_ALLOWED if routes.wrong_method(request.method, path) else BAD_REQUEST)
         route, match = target
         record.call = route.rpc
@@ -199,6 +223,7 @@ class HttpFront:
                 return await self._infer(request, match, form == BINARY, record)
             return await self._call(request, route, match, form, record)
         except ConnectionError:  # the client has left
+            record.status = None
             return bare(BAD_REQUEST)
         except Exception as error:  # the client waits for an answer, whatever has failed
             return self._refusal(error, record)
@@ -207,6 +232,7 @@ class HttpFront:
         record.status = self._upstream.failure(error)
         refusal = response(record.status)
         if isinstance(error, _BodyError):
+            self._access_log.refused("http", error.reason)
             refusal.set_status(error.http_status)
             refusal.force_close()  # the rest of the body is not read
         return refusal
@@ -243,10 +269,14 @@ class HttpFront:
         record.model = path[1]
         text = request.headers.get("NV-InferRequest")
         if text is None:
+            self._access_log.refused("http", "NV-InferRequest")
             return web.Response(status=BAD_REQUEST, text=_NO_HEADER)
-        header = parse_header(text)
-        if header is None:
-            return bare(BAD_REQUEST)
+        try:
+            header = await _read_header(text)
+        except text_format.ParseError as error:
+            self._access_log.refused("http", "NV-InferRequest")
+            reason = " ".join(str(error).split())[:_SHOWN]
+            return web.Response(status=BAD_REQUEST, text=_UNREADABLE_HEADER.format(reason))
         options = self._options
         try:
             body = await _read_body(request, options.max_body_bytes, options.client_timeout)
@@ -269,39 +299,45 @@ class HttpFront:
         return await send(request, success, options.client_timeout, self._stopping.begun)
 
 
-def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
-    """Return the message in NV-InferRequest; None if the text is not in text format.
+async def _read_header(text: str) -> api_pb2.InferRequestHeader:
+    """Return the message in NV-InferRequest. Raise ParseError if it is not in text format.
+
+    Large headers are parsed on a thread: other requests are answered meanwhile.
+    """
+    if len(text) <= _PARSED_AT_ONCE:
+        return parse_header(text)
+    return await asyncio.get_running_loop().run_in_executor(_parser, _parsed, text)
+
+
+def parse_header(text: str) -> api_pb2.InferRequestHeader:
+    """Return the message in NV-InferRequest. Raise ParseError if it is not in text format.
 
     Equal headers are parsed once, so callers must not change the message.
     """
     return (_known if len(text) <= _REMEMBERED else _parsed)(text)
 
 
-def _parsed(text: str) -> api_pb2.InferRequestHeader | None:
+def _parsed(text: str) -> api_pb2.InferRequestHeader:
     header = api_pb2.InferRequestHeader()
-    try:
-        text_format.Parse(text, header)
-    except text_format.ParseError:
-        return None
+    text_format.Parse(text, header)
     return header
 
 
 _known = lru_cache(maxsize=256)(_parsed)
 
 
-def _server(answer: Any) -> web.Server:
-    """Return aiohttp's server, which hands every request to one function."""
-    quiet = logging.getLogger("tritonclient_shim.gateway.aiohttp")
-    quiet.disabled = True  # bytes that are no HTTP would be a traceback; the handler logs defects
-    return web.Server(
-        answer,
-        access_log=None,
-        logger=quiet,
-        keepalive_timeout=KEEP_ALIVE,
-        read_bufsize=_READ_SIZE,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=_LONGEST_FIELD,
-    )
+class _Connection(web.RequestHandler):
+    """A connection of aiohttp, whose own errors are counted and name no version."""
+
+    __slots__ = ("refusals",)
+    refusals: AccessLog
+
+    def handle_error(self, *arguments: Any, **named: Any) -> web.StreamResponse:
+        """Return aiohttp's response to bytes that are no request."""
+        answer = super().handle_error(*arguments, **named)
+        answer.headers["Server"] = SERVER
+        self.refusals.refused("http", "head")
+        return answer
 
 
 def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -312,17 +348,6 @@ def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None
     source = repr(context.get("protocol") or context.get("future"))
     if not (isinstance(context.get("exception"), ValueError) and "RequestHandler" in source):
         loop.default_exception_handler(context)
-
-
-def _listener(family: int, place: Any) -> socket.socket:
-    try:
-        listener = socket.create_server(place, family=family, backlog=_BACKLOG)
-    except OSError as error:
-        shown = join_port(place[0], place[1])
-        reason = os.strerror(error.errno) if error.errno else error
-        raise CannotListen(error.errno, f"cannot listen on {shown}: {reason}") from None
-    listener.setblocking(False)
-    return listener
 
 
 def _peer(request: web.BaseRequest) -> str:
@@ -336,27 +361,32 @@ def _peer(request: web.BaseRequest) -> str:
 
 
 class _BodyError(ServerError):
-    """A body cannot be accepted. ``http_status`` is the response's."""
+    """A body cannot be accepted. ``http_status`` is the response's, ``reason`` the metric's."""
 
     def __init__(
-        self, text: str, code: str = "INVALID_ARGUMENT", http_status: int = BAD_REQUEST
+        self,
+        text: str,
+        reason: str,
+        code: str = "INVALID_ARGUMENT",
+        http_status: int = BAD_REQUEST,
     ) -> None:
         super().__init__(text, code)
+        self.reason = reason
         self.http_status = http_status
 
 
 async def _read_body(request: web.BaseRequest, largest: int, timeout: float) -> list[Buffer]:
-    """Return the decompressed body, in the pieces that arrived.
+    """Return the body, in the pieces that arrived.
 
     Raise _BodyError before more than ``largest`` bytes are in memory. Raise it also for unreadable
     bodies, and if nothing arrives for ``timeout`` seconds. Raise OSError if the client leaves.
     """
     size = request.content_length
     if size is not None and size > largest:
-        raise _BodyError(_TOO_LARGE.format(f"of {size} bytes", largest))
-    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in _ENCODINGS:  # aiohttp would hand on the bytes as they are
-        raise _BodyError(_UNKNOWN_ENCODING.format(encoding))
+        raise _BodyError(_TOO_LARGE.format(f"of {size} bytes", largest), "size")
+    encoding = request.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise _BodyError(_ENCODED.format(encoding[:_SHOWN]), reason="encoding")
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
         request.transport.write(_CONTINUE)
     pieces: list[Buffer] = []
@@ -365,12 +395,13 @@ async def _read_body(request: web.BaseRequest, largest: int, timeout: float) -> 
         while piece := await _piece(request.content, timeout):
             left -= len(piece)
             if left < 0:
-                raise _BodyError(_TOO_LARGE.format("without Content-Length", largest))
+                raise _BodyError(_TOO_LARGE.format("without Content-Length", largest), "size")
             pieces.append(piece)
     except asyncio.TimeoutError:
-        raise _BodyError(_TOO_SLOW.format(timeout), "UNAVAILABLE", REQUEST_TIMEOUT) from None
+        text = _TOO_SLOW.format(timeout)
+        raise _BodyError(text, "slow", "UNAVAILABLE", REQUEST_TIMEOUT) from None
     except (web.RequestPayloadError, HttpProcessingError) as error:
-        raise _BodyError(_UNREADABLE.format(" ".join(str(error).split()))) from error
+        raise _BodyError(_UNREADABLE.format(" ".join(str(error).split())), "body") from error
     return pieces
 
 
