@@ -173,7 +173,7 @@ class KnownModel:
             self.ask_in_time(version, partial(backend.model_config, self.name, version))
 
     def ask_in_time(self, subject: str, ask: Callable[[], _Answer]) -> _Answer:
-        """Ask the server with the headers of this thread. Raise what :meth:`Questions.ask` raises."""
+        """Ask with the headers of this thread. Raise what :meth:`Questions.ask` raises."""
         headers = current_headers()
         return self._questions.ask((subject, headers), partial(call_with, headers, ask))
 
