@@ -136,16 +136,22 @@ ENDINGS = {
 }
 
 
+TOOLS = {"patch": ["patch", "--binary", "-p0"], "git": ["git", "apply", "-p0"]}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("name", ENDINGS)
 def test_patch_applies_the_diff(
-    folder: Path, capsysbinary: pytest.CaptureFixture[bytes], name: str
+    folder: Path, capsysbinary: pytest.CaptureFixture[bytes], name: str, tool: str
 ) -> None:
-    """`patch` makes from the diff what --write writes."""
+    """`patch` and `git apply` make from the diff what --write writes."""
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
     (folder / "a.py").write_bytes(ENDINGS[name].encode())
     shutil.copytree(folder, folder / "written")
     assert main(["migrate", "a.py"]) == 1
     diff = capsysbinary.readouterr().out
-    done = subprocess.run(["patch", "--binary", "-p0"], input=diff, capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stdout
+    done = subprocess.run(TOOLS[tool], input=diff, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
     assert main(["migrate", "--write", "written"]) == 0
     assert (folder / "a.py").read_bytes() == (folder / "written" / "a.py").read_bytes()
