@@ -6,11 +6,14 @@ import os
 import shutil
 import signal
 import tempfile
-from contextlib import suppress
-from typing import Sequence
+import threading
+from contextlib import contextmanager, suppress
+from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.sources import Unreadable, content
 from tritonclient_shim.rewrite.files import Migrated
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class NotWritten(Exception):
@@ -49,14 +52,29 @@ def _replace_all(temporary: dict[str, str]) -> None:
 
     ``temporary`` loses the files that are replaced.
     """
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
+    with _signals_deferred():
         for path in list(temporary):
             os.replace(temporary[path], path)
             del temporary[path]
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Let signals that end the process wait for the end of the block."""
+    if threading.current_thread() is not threading.main_thread():  # only it receives signals
+        yield
+        return
+    received: set[int] = set()
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, lambda number, frame: received.add(number))
+    try:
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in handlers.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+    for ending in received:
+        signal.raise_signal(ending)
 
 
 def _check(file: Migrated) -> None:
