@@ -33,6 +33,7 @@ from tests.backends.answering_servers import (
     reply,
     with_data,
 )
+from tritonclient_shim.session import models
 
 PATIENCE = 30.0
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
@@ -169,10 +170,17 @@ BAD_CLASSES = [
 @pytest.mark.parametrize("model", ["m", "s"], ids=["labels asked for", "labels in the reply"])
 @pytest.mark.parametrize("data", BAD_CLASSES)
 def test_classes(
-    data: bytes, model: str, grpc_server: GrpcAnswers, http_server: HttpAnswers, opened: Any
+    data: bytes,
+    model: str,
+    grpc_server: GrpcAnswers,
+    http_server: HttpAnswers,
+    opened: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Invalid class strings are refused, in every format."""
     # docs/v2-mapping.md §1
+    # A server of another test may have had this address, and its labels would be believed.
+    monkeypatch.setattr(models, "BELIEVED", 0.0)
     response = v2.ModelInferResponse()
     response.CopyFrom(GRPC_ANSWERS["classes"])
     response.raw_output_contents[0] = data
