@@ -1,6 +1,7 @@
 """pytest plugin: the usage report of a test suite, and tests that fail on chosen ids.
 
-``--tritonshim-report=usage.txt`` writes what the suite uses of the old API;
+``--tritonshim-report=usage.txt`` writes what the suite uses of the old API, with the uses of
+pytest-xdist's workers;
 ``--tritonshim-fail-on=TS050,TS051`` (or ``all``) fails each test that uses one of these.
 Without either it does nothing.
 
@@ -54,7 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if problem:
         raise pytest.UsageError(f"--tritonshim-report {path}: {problem}")
     if path or ids:
-        config.pluginmanager.register(_Accounting(path or "", _chosen(ids or "")), _NAME)
+        accounting = _Accounting(config, path or "", _chosen(ids or ""))
+        config.pluginmanager.register(accounting, _NAME)
 
 
 def _chosen(text: str) -> frozenset[str]:
@@ -70,10 +72,14 @@ def _chosen(text: str) -> frozenset[str]:
 class _Accounting:
     """Counts uses during the whole run, and looks for forbidden ones after each test."""
 
-    def __init__(self, path: str, forbidden: frozenset[str]) -> None:
+    def __init__(self, config: pytest.Config, path: str, forbidden: frozenset[str]) -> None:
         from tritonclient_shim import notice, usage
         from tritonclient_shim.usage import Recorder
 
+        #: What a worker of pytest-xdist hands over at its end; None in other processes.
+        self._worker_output: dict[str, Any] | None = getattr(config, "workeroutput", None)
+        #: The workers that have not handed over their uses.
+        self._silent_workers: list[str] = []
         self._path = path
         self._forbidden = forbidden
         self._recorder: Recorder = Recorder()
@@ -104,15 +110,50 @@ class _Accounting:
             if use.id in self._forbidden and count > before.get(use, 0)
         ]
 
+    @pytest.hookimpl(trylast=True)  # after the fixtures of the session
+    def pytest_sessionfinish(self) -> None:
+        """Hand the uses of a worker of pytest-xdist to the controller."""
+        if self._worker_output is not None:
+            counts = self._recorder.counts()
+            self._worker_output[_NAME] = [[*use, count] for use, count in counts.items()]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Note that a worker starts, and that its uses are not known."""
+        self._silent_workers.append(node.gateway.id)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Count the uses of a worker that has ended. One that crashed hands over none."""
+        from tritonclient_shim.usage import Use
+
+        uses = getattr(node, "workeroutput", {}).get(_NAME)
+        if uses is not None:
+            self._silent_workers.remove(node.gateway.id)
+            self._recorder.add({Use(id, file, line): count for id, file, line, count in uses})
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the summary as one line, and write the report."""
         from tritonclient_shim.usage import report
         from tritonclient_shim.usage.rows import rows_of, summary
 
+        if self._worker_output is not None:  # a worker has a terminal reporter, too
+            return
         rows = rows_of(self._recorder.counts())
-        terminalreporter.write_line(f"tritonclient-shim: {summary(rows)}")
+        scope = self._scope()
+        if self._silent_workers and not rows:  # "No use" may be wrong
+            terminalreporter.write_line(f"tritonclient-shim: no report is written. {scope}")
+            return
+        terminalreporter.write_line(f"tritonclient-shim: {summary(rows)} {scope}")
         if self._path:
-            report.write(rows, self._path)
+            report.write(rows, self._path, scope)
+
+    def _scope(self) -> str:
+        """Return which uses are counted, and which are not known."""
+        if not self._silent_workers:
+            return "Processes that tests start are not counted."
+        names = ", ".join(self._silent_workers)
+        return f"INCOMPLETE: {names} ended without handing over the uses; run the tests again."
 
     def pytest_unconfigure(self) -> None:
         """Stop counting."""

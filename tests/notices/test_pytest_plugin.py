@@ -36,9 +36,9 @@ def test_failing():
 """
 
 
-def suite(folder: Path, *options: str) -> Any:
+def suite(folder: Path, *options: str, text: str = SUITE) -> Any:
     """Run the suite with the plugin."""
-    (folder / "test_suite.py").write_text(SUITE)
+    (folder / "test_suite.py").write_text(text)
     plugin = ("-p", "tritonclient_shim.pytest_plugin", "-p", "no:cacheprovider")
     return python(
         folder, "-m", "pytest", "-q", *plugin, *options, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"
@@ -78,6 +78,53 @@ def test_report(tmp_path: Path) -> None:
         *(("TS020", 6, 1), ("TS011", 12, 1), ("TS011", 15, 1), ("TS011", 21, 1))
     ]
     assert "tritonclient-shim: 4 places use 2 legacy symbols" in done.stdout
+
+
+def test_workers_hand_over_their_uses(tmp_path: Path) -> None:
+    """With pytest-xdist, the report has the uses of all workers, those of session fixtures too."""
+    pytest.importorskip("xdist")
+    text = SUITE + (
+        "@pytest.fixture(scope='session', autouse=True)\n"
+        "def session():\n"
+        "    yield\n"
+        "    ProtocolType.from_str('http')\n"
+    )
+    options = ("-p", "xdist", "-n", "2", "--dist=each", "--tritonshim-report=usage.json")
+    done = suite(tmp_path, *options, text=text)
+    uses = json.loads((tmp_path / "usage.json").read_text())["uses"]
+    assert [(use["id"], use["line"], use["count"]) for use in uses] == [
+        *(("TS020", 6, 2), ("TS011", 12, 2), ("TS011", 15, 2), ("TS011", 21, 2), ("TS011", 26, 2))
+    ]
+    assert "tritonclient-shim: 5 places use 2 legacy symbols" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        ("", "no report is written. INCOMPLETE: gw0"),
+        ("ProtocolType.from_str('http')", "1 place uses 1 legacy symbol"),
+    ],
+)
+def test_uses_of_a_crashed_worker_are_unknown(tmp_path: Path, use: str, says: str) -> None:
+    """If a worker crashes, no report claims that there is no use, and each names the worker."""
+    pytest.importorskip("xdist")
+    text = f"import os\nfrom tensorrtserver.api import *\n{use}\ndef test(): os._exit(1)\n"
+    options = ("-p", "xdist", "-n", "1", "--max-worker-restart=1", "--tritonshim-report=usage.txt")
+    done = suite(tmp_path, *options, text=text)
+    assert says in done.stdout
+    assert "INCOMPLETE: gw0" in done.stdout
+    assert "No use of the legacy API" not in done.stdout
+    report = tmp_path / "usage.txt"
+    assert report.exists() == bool(use)
+    assert not use or "INCOMPLETE: gw0" in report.read_text()
+
+
+def test_says_what_is_not_counted(tmp_path: Path) -> None:
+    """The summary and the report say that processes of tests are not counted."""
+    done = suite(tmp_path, "--tritonshim-report=usage.txt", text="def test(): pass\n")
+    says = "Processes that tests start are not counted."
+    assert f"No use of the legacy API. {says}" in done.stdout
+    assert says in (tmp_path / "usage.txt").read_text()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.cli_scripts import python
+from tests.cli.cli_scripts import python, shim
 from tritonclient_shim.registry import ENTRIES
 
 SCRIPT = """\
@@ -88,20 +89,82 @@ def test_threads_and_callbacks_are_counted(tmp_path: Path) -> None:
     assert uses(report(tmp_path, text)[1]) == [("TS011", 4, 2000)]
 
 
-def test_a_forked_child_writes_a_report_of_its_own(tmp_path: Path) -> None:
-    """A forked child writes its uses to a second file, with its pid in the name."""
-    text = (
-        "from tensorrtserver.api import *\n"
-        "ProtocolType.from_str('http')\n"
-        "child = os.fork()\n"
-        "if child:\n"
-        "    os.waitpid(child, 0)\n"
-        "else:\n"
-        "    ProtocolType.from_str('grpc')\n"
+#: How a program starts another process that uses the old API, and what that process runs.
+CHILD = "from tensorrtserver.api import *\nfor _ in range(5): ProtocolType.from_str('grpc')\n"
+PROCESS = (
+    "import multiprocessing, child\n"
+    "if __name__ == '__main__':\n"
+    "    process = multiprocessing.get_context('{}').Process(target=child.work)\n"
+    "    process.start()\n"
+    "    process.join()\n"
+)
+#: A child of spawn runs the main script again, under another name.
+OWN_USE = "if __name__ == '__main__': ProtocolType.from_str('http')\n"
+STARTS = {
+    "fork": ("child = os.fork()\nif child: os.waitpid(child, 0)\nelse: import child\n"),
+    "subprocess": "import subprocess\nsubprocess.run([sys.executable, 'child.py'])\n",
+    "multiprocessing-fork": PROCESS.format("fork"),
+    "multiprocessing-spawn": PROCESS.format("spawn"),
+    "multiprocessing-forkserver": PROCESS.format("forkserver"),
+}
+
+
+@pytest.mark.parametrize("name", ["usage.json", "usage.txt"])
+@pytest.mark.parametrize("own", [OWN_USE, ""], ids=["user", "launcher"])
+@pytest.mark.parametrize("start", list(STARTS))
+def test_processes_add_to_one_report(tmp_path: Path, start: str, own: str, name: str) -> None:
+    """The uses of all processes are in one report, however a process starts and which is first."""
+    body = CHILD
+    if start.startswith("multiprocessing"):
+        body = "from tensorrtserver.api import *\ndef work():\n"
+        body += "    for _ in range(5): ProtocolType.from_str('grpc')\n"
+    (tmp_path / "child.py").write_text(body)
+    script = "import os, sys\nfrom tensorrtserver.api import *\n" + own + STARTS[start]
+    (tmp_path / "script.py").write_text(script)
+    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT=name)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    (path,) = tmp_path.glob("usage*")
+    content = path.read_text("utf-8")
+    if name.endswith("txt"):
+        assert re.findall(r" (once|\d+ times)$", content, re.M).count("5 times") == 1
+        assert content.count("  once\n") == bool(own)
+    else:
+        assert sorted(use[2] for use in uses(content)) == ([1, 5] if own else [5])
+
+
+def test_a_killed_process_has_reported_each_place(tmp_path: Path) -> None:
+    """Places are in the report also of a process that ends by os._exit or a signal."""
+    for end in ("os._exit(0)", "os.kill(os.getpid(), 9)"):
+        _, text = report(tmp_path, SCRIPT + end + "\n", name="usage.json")
+        assert [use[:2] for use in uses(text)] == [use[:2] for use in EXPECTED]
+
+
+def test_processes_at_one_time(tmp_path: Path) -> None:
+    """Ten processes that write at one time lose no use."""
+    (tmp_path / "child.py").write_text(CHILD)
+    script = (
+        "import subprocess, sys\n"
+        "children = [subprocess.Popen([sys.executable, 'child.py']) for _ in range(10)]\n"
+        "sys.exit(sum(child.wait() for child in children))\n"
     )
-    assert uses(report(tmp_path, text)[1]) == [("TS011", 2, 1)]
-    (other,) = tmp_path.glob("usage.*.json")
-    assert uses(other.read_text("utf-8")) == [("TS011", 7, 1)]
+    assert uses(report(tmp_path, script)[1]) == [("TS011", 2, 50)]
+
+
+def test_a_file_that_is_no_report_is_kept(tmp_path: Path) -> None:
+    """A file of somebody else's is not overwritten. stderr names it and what to do."""
+    for name, content in (("usage.json", "{}"), ("usage.txt", "my notes")):
+        (tmp_path / name).write_text(content)
+        done, text = report(tmp_path, SCRIPT, name=name)
+        assert text == content
+        assert "something else than a usage report of this version" in done.stderr
+        assert "delete it, or name another file" in done.stderr
+
+
+def test_no_use_is_not_claimed(tmp_path: Path) -> None:
+    """A process without uses writes no report: another process may have some."""
+    (tmp_path / "script.py").write_text("print('nothing')\n")
+    shim(tmp_path, "run", "script.py", TRITON_SHIM_REPORT="usage.txt")
+    assert not (tmp_path / "usage.txt").exists()
 
 
 def test_pid_in_the_path(tmp_path: Path) -> None:
@@ -136,4 +199,4 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.txt")
     assert done.returncode == 0
-    assert "the usage report is lost: " in done.stderr
+    assert done.stderr.count("the usage report is lost: ") == 1

@@ -6,7 +6,7 @@ Nothing leaves the machine.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Callable, Mapping, NamedTuple
 
 from tritonclient_shim.core import forks
 
@@ -25,13 +25,24 @@ class Recorder:
     def __init__(self) -> None:
         self._counts: dict[Use, int] = {}
         self._lock = forks.Lock()
+        #: Called after the first use of a symbol at a line.
+        self.on_first_use: Callable[[], None] | None = None
         forks.repair(self)
 
     def count(self, id: str, file: str, line: int) -> None:
         """Count one use."""
         use = Use(id, file, line)
         with self._lock.lock:
-            self._counts[use] = self._counts.get(use, 0) + 1
+            count = self._counts.get(use, 0) + 1
+            self._counts[use] = count
+        if count == 1 and self.on_first_use is not None:
+            self.on_first_use()
+
+    def add(self, counts: Mapping[Use, int]) -> None:
+        """Count the uses of another process."""
+        with self._lock.lock:
+            for use, count in counts.items():
+                self._counts[use] = self._counts.get(use, 0) + count
 
     def after_fork(self) -> None:
         """Count from zero in a forked child, because its parent reports the earlier uses."""
@@ -77,8 +88,8 @@ def _read_settings() -> None:
         return
     path = settings.report_path()
     if path:
-        from tritonclient_shim.usage import report
+        from tritonclient_shim.usage import report_file
 
         _recorder = Recorder()
-        report.write_at_exit(_recorder, path)
+        report_file.keep(_recorder, path)
     _settings_read = True

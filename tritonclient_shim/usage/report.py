@@ -1,6 +1,6 @@
 """The usage report as text, as JSON, and as SARIF 2.1.0 for code-review tools.
 
-Also writes the report of a process when it ends, to a file or to stderr.
+Also writes the report to a file, and prints that of a process on stderr when it ends.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ _TITLE = "Legacy API in use"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def text(rows: list[UsageRow]) -> str:
+def text(rows: list[UsageRow], scope: str = "") -> str:
     """Return plain text: each symbol once, with its calls, its successor and its places."""
+    head = [_TITLE, scope] if scope else [_TITLE]
     groups = [line for group in grouped(rows) for line in _paragraph(group)]
-    return "\n".join([_TITLE, "", *groups, summary(rows), *next_step(rows), ""])
+    return "\n".join([*head, "", *groups, summary(rows), *next_step(rows), ""])
 
 
 def _paragraph(group: list[UsageRow]) -> list[str]:
@@ -124,42 +125,23 @@ def _result(row: UsageRow) -> dict[str, Any]:
 # ------------------------------------------------------------------- at the end of a process
 
 
-def render(rows: list[UsageRow], path: str) -> str:
-    """Return the report, as JSON if the path ends so, else as text."""
+def render(rows: list[UsageRow], path: str, scope: str) -> str:
+    """Return the report, as JSON if the path ends so, else as text.
+
+    ``scope`` says which uses the report counts.
+    """
     if path.lower().endswith(".json"):
-        return dumped(json_document(rows))
-    return text(rows)
+        return dumped({**json_document(rows), "scope": scope})
+    return text(rows, scope)
 
 
-def write(rows: list[UsageRow], path: str) -> None:
+def write(rows: list[UsageRow], path: str, scope: str) -> None:
     """Write the report to a file. If that fails, name the reason on stderr."""
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(render(rows, path))
+            file.write(render(rows, path, scope))
     except OSError as error:
         print(f"tritonclient-shim: the usage report is lost: {error}", file=sys.stderr)
-
-
-def write_at_exit(recorder: Recorder, path: str) -> None:
-    """Write the recorder's uses when the process ends, also by an exception or ``sys.exit``.
-
-    ``{pid}`` in the path stands for the process id. A child made by ``os.fork`` counts from zero;
-    where the path has no ``{pid}``, the child puts its process id before the ending.
-    """
-    owner, folder = os.getpid(), os.getcwd()
-
-    def finish() -> None:
-        write(rows_of(recorder.counts()), os.path.join(folder, _path_of_process(path, owner)))
-
-    atexit.register(finish)
-
-
-def _path_of_process(path: str, owner: int) -> str:
-    number = str(os.getpid())
-    if "{pid}" in path or number == str(owner):
-        return path.replace("{pid}", number)
-    stem, ending = os.path.splitext(path)
-    return f"{stem}.{number}{ending}"
 
 
 def print_at_exit(recorder: Recorder) -> None:
