@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
@@ -279,6 +280,39 @@ def test_memory_of_a_dropped_result_is_used_again(key: str) -> None:
     assert again.ctypes.data == place
     assert (kept.tolist(), set(again.tolist()), set(read(4).tolist())) == ([1, 1], {3}, {4})
     assert set(again.tolist()) == {3}
+
+
+def test_memory_of_dropped_results_is_bounded(new_key: Callable[[], str]) -> None:
+    """Regions keep at most 64 MiB of dropped results together, or one result of any size."""
+
+    def kept_after_reading(size: int, count: int) -> int:
+        handles = [shm.create_shared_memory_region("r", new_key(), size) for _ in range(count)]
+        tracemalloc.start()
+        results = [regions.lookup(handle).read(0, size) for handle in handles]
+        assert tracemalloc.get_traced_memory()[0] >= count * size
+        del results
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        for handle in handles:
+            shm.destroy_shared_memory_region(handle)
+        return kept >> 20
+
+    assert kept_after_reading(40 << 20, 4) == 40
+    assert kept_after_reading(15 << 20, 6) == 60
+    assert kept_after_reading(70 << 20, 2) == 70
+
+
+def test_a_destroyed_region_keeps_no_memory(key: str) -> None:
+    """A result that is dropped after its region leaves no memory behind."""
+    tracemalloc.start()
+    handle = shm.create_shared_memory_region("r", key, 4 * MAPPING_THRESHOLD)
+    result = regions.lookup(handle).read(0, 4 * MAPPING_THRESHOLD)
+    shm.destroy_shared_memory_region(handle)
+    del handle
+    del result
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < MAPPING_THRESHOLD
 
 
 def test_results_of_threads_stay_apart(key: str) -> None:

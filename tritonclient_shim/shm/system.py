@@ -25,6 +25,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from tritonclient_shim.core import forks
 from tritonclient_shim.shm.regions import SYSTEM, Region, RegionError
 
 _ByteArray = Any  # ndarray of uint8
@@ -41,6 +42,13 @@ MESSAGES = {
 
 #: Tensors of this many bytes and more are copied through a mapping.
 MAPPING_THRESHOLD = 1 << 20
+#: Regions keep at most this much memory of dropped results, all together. The region whose result
+#: was dropped last keeps one, whatever its size.
+MOST_UNUSED = 64 << 20
+
+#: The regions that keep memory of a dropped result, that of the latest last.
+_keepers: list[weakref.ref[SystemRegion]] = []
+_keepers_lock = forks.Lock()
 
 
 def create(name: str, key: str, byte_size: int) -> SystemRegion:
@@ -111,8 +119,7 @@ class SystemRegion(Region):
             memory = np.empty(len(content), np.uint8)
         memory[:] = content
         copy = memory[:]  # every array on the copy keeps this object
-        keep_one = self._unused.__setitem__
-        weakref.finalize(copy, keep_one, slice(None), [memory]).atexit = False
+        weakref.finalize(copy, _keep, weakref.ref(self), memory).atexit = False
         view: memoryview = copy.data
         return view
 
@@ -169,6 +176,26 @@ class SystemRegion(Region):
             f"cannot use shared memory region '{self.name}' (key '{self.key}'): {error}; if "
             "/dev/shm is full, destroy unused regions or enlarge it"
         )
+
+
+def _keep(owner: weakref.ref[SystemRegion], memory: _ByteArray) -> None:
+    """Keep the memory of a dropped result for the next one of its region, if the region exists."""
+    region = owner()
+    if region is None:
+        return
+    with _keepers_lock.lock:
+        region._unused[:] = [memory]
+        others = [keeper for keeper in _keepers if keeper is not owner and keeper() is not None]
+        _keepers[:] = [*others, owner]
+        while len(_keepers) > 1 and sum(map(_unused_bytes, _keepers)) > MOST_UNUSED:
+            oldest = _keepers.pop(0)()
+            if oldest is not None:
+                oldest._unused.clear()
+
+
+def _unused_bytes(keeper: weakref.ref[SystemRegion]) -> int:
+    region = keeper()
+    return 0 if region is None else sum(memory.nbytes for memory in list(region._unused))
 
 
 def _path(key: str) -> str:
