@@ -17,6 +17,8 @@ from tritonclient_shim.translate.request import Options
 
 Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
+#: A result is copied if it would keep a buffer that is more than this many times larger.
+MOST_TIMES = 3
 
 
 def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any, list[Any]]:
@@ -72,9 +74,9 @@ def _classes(result: V1Result, asked: int) -> list[Any]:
 def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> list[Array]:
     """Return one array of shape ``dims`` per batch entry, from the bytes of a whole batch.
 
-    The arrays are writable and the caller's own: bytes are copied, unless they are in a writable
-    buffer, which nobody else has. Raise ValueError if the bytes do not fit;
-    :func:`~tritonclient_shim.core.reading.read` makes an error of it.
+    The arrays are writable and the caller's own, and keep no memory of other entries and outputs.
+    Raise ValueError if the bytes do not fit; :func:`~tritonclient_shim.core.reading.read` makes an
+    error of it.
     """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:
@@ -86,24 +88,36 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         return _string_arrays(byte_strings.deserialize(data), dims, rows)
     if len(data) if type(data) is bytes else memoryview(data).nbytes:
         batch = np.frombuffer(data, row.numpy)
-        if type(data) is bytes or not (batch.flags.writeable and batch.flags.aligned):
-            batch = batch.copy()
     else:  # NumPy refuses an empty buffer
         batch = np.empty(0, row.numpy)
-    if not dims:
-        return [batch[i : i + 1].reshape(()) for i in range(rows)]
-    if rows == 1:
-        return [batch.reshape(dims)]
-    return list(batch.reshape((rows, *dims)))
+    must_copy = not batch.flags.carray or _is_small_part(data, batch.nbytes, rows)
+    if rows == 1 or not dims:
+        size = prod(dims) if rows > 1 else len(batch)
+        parts = [batch[i * size : (i + 1) * size] for i in range(rows)]
+        return [(part.copy() if must_copy else part).reshape(dims) for part in parts]
+    entries = batch.reshape((rows, *dims))
+    if must_copy:
+        # As in v1, no entry owns its memory (docs/v1-behaviour.md §4.1).
+        return [entry.copy()[...] for entry in entries]
+    return list(entries)
+
+
+def _is_small_part(data: Buffer, size: int, rows: int) -> bool:
+    """True if an entry of the data, of ``size`` bytes, is a small part of the received buffer."""
+    received = memoryview(memoryview(data).obj)
+    return received.nbytes * rows > MOST_TIMES * size
 
 
 def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:
     count = prod(dims)
     if len(values) != rows * count:
         raise ValueError(f"cannot reshape array of size {len(values)} into shape {(rows, *dims)}")
-    flat = np.empty(len(values), dtype=object)
-    flat[:] = values
-    return [flat[i * count : (i + 1) * count].reshape(dims) for i in range(rows)]
+    entries = []
+    for i in range(rows):
+        entry = np.empty(count, dtype=object)
+        entry[:] = values[i * count : (i + 1) * count]
+        entries.append(entry.reshape(dims))
+    return entries
 
 
 def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
