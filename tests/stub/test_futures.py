@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from typing import Any, Callable
 
@@ -9,6 +10,8 @@ import grpc
 import numpy as np
 import pytest
 
+from tensorrtserver.api.grpc_service_pb2 import HealthRequest
+from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
 from tests.stub.stub_cases import (
     SECONDS,
     SUCCESS,
@@ -18,6 +21,7 @@ from tests.stub.stub_cases import (
 )
 
 Code = grpc.StatusCode
+LIVE = HealthRequest(mode="live")
 
 
 def test_futures_are_concurrent_and_read_the_request_at_once(stub: Any) -> None:
@@ -94,3 +98,19 @@ def test_callback_that_raises(stub: Any, when: str) -> None:
     assert done.wait(SECONDS)
     assert future.result(SECONDS).request_status.code == SUCCESS
     assert stub.Infer.future(slow_request(0.0)).result(SECONDS).request_status.code == SUCCESS
+
+
+def test_futures_of_a_silent_server(stub: Any) -> None:
+    """Futures without an answer delay no others, and those with a time limit end at it."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    channel = grpc.insecure_channel(f"127.0.0.1:{silent.getsockname()[1]}")
+    with silent, channel:
+        silent_stub = GRPCServiceStub(channel)
+        unanswered = [silent_stub.Health.future(LIVE, SECONDS) for _ in range(100)]
+        assert stub.Health.future(LIVE).result(SECONDS / 2).health
+        with pytest.raises(grpc.RpcError) as caught:
+            silent_stub.Health.future(LIVE, 0.1).result(SECONDS / 2)
+        assert caught.value.code() is Code.DEADLINE_EXCEEDED
+        assert not any(future.done() for future in unanswered)
+        for future in unanswered:
+            assert future.cancel()

@@ -25,7 +25,6 @@ from tritonclient_shim.backends.grpc.framing import (
     encode_request,
     shm_use,
 )
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -46,9 +45,6 @@ from tritonclient_shim.stub.calls import (
     rpc_error,
     serialized,
 )
-
-#: Threads of calls in progress that have to wait for the server.
-_threads = DaemonExecutor(64, "v1-stub-call")
 
 
 class GRPCServiceStub:
@@ -145,7 +141,8 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         return future
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        _threads.execute(partial(future.run, lambda: calls.service.answer(self._rpc, message)))
+        answer = partial(calls.service.answer, self._rpc, message)
+        self._channel.executor.execute(partial(future.run, answer))
 
 
 class InferRpc(UnaryRpc):

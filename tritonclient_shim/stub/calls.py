@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from concurrent import futures
 from typing import Any, Callable, MutableMapping
@@ -17,6 +18,7 @@ from tritonclient_shim.backends.grpc.users_channel import (
     ChannelBackend,
     ChannelConnection,
 )
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -45,6 +47,9 @@ class UsersChannel:
     def __init__(self, channel: Any) -> None:
         self.connection = ChannelConnection(channel)
         self.models, self.connection.server = _known.setdefault(channel, ({}, KnownServer()))
+        #: Has a thread for each call in progress that waits for the server. A call that waited for
+        #: a free thread could not end at its time limit.
+        self.executor = DaemonExecutor(sys.maxsize, "v1-stub-call")
         #: Only ``models`` counts here: the connection is the user's.
         self.settings = settings.current()
 
