@@ -6,13 +6,13 @@ threads of the standard library's executors.
 
 from __future__ import annotations
 
+import queue
 import sys
 import threading
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as _NoResult
 from contextlib import suppress
 from functools import partial
-from queue import Empty, SimpleQueue
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.core import forks
@@ -47,7 +47,7 @@ class DaemonExecutor(Executor):
     def after_fork(self) -> None:
         """Begin without threads and jobs, in a forked child too."""
         self._lock = threading.RLock()
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._running = 0
         self._waiting = 0  # threads that wait for a job
         self._pending = 0  # jobs that no thread has begun
@@ -92,12 +92,12 @@ class DaemonExecutor(Executor):
         job = None
         with self._lock:
             self._waiting += 1
-        with suppress(Empty):
+        with suppress(queue.Empty):
             job = self._jobs.get(timeout=self._linger)
         with self._lock:
             self._waiting -= 1
             if job is None:
-                with suppress(Empty):  # a job may have come meanwhile, for this thread
+                with suppress(queue.Empty):  # a job may have come meanwhile, for this thread
                     job = self._jobs.get_nowait()
             if job is None:
                 self._running -= 1

@@ -11,12 +11,12 @@ No sequence goes on over a break: nobody knows which of its requests the server 
 
 from __future__ import annotations
 
+import queue
 import sys
 import threading
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from queue import SimpleQueue
 from typing import Callable
 
 from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
@@ -188,7 +188,7 @@ class ContextStream:
         """Send one request and wait for its outcome, as v1's run() did on a stream."""
         if sys.is_finalizing():  # the stream's thread has ended
             raise TransportError(INTERPRETER_ENDS)
-        outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self.send(call, outcomes.put)
         outcome = outcomes.get()
         if isinstance(outcome, BackendError):

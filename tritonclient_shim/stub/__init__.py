@@ -11,9 +11,9 @@ pools of their own, and even messages of another type, such as ``Profile(ModelCo
 from __future__ import annotations
 
 import itertools
+import queue
 import sys
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, Iterable, Iterator, NamedTuple
 
 import grpc
@@ -199,7 +199,7 @@ class _Requests(Iterator[bytes]):
         self._requests = itertools.chain.from_iterable([requests])  # iterated on gRPC's thread
         self._next_id = itertools.count(1).__next__
         #: What each request has come to, in their order; None at the end.
-        self.pending: SimpleQueue[Refused | _Sent | None] = SimpleQueue()
+        self.pending: queue.SimpleQueue[Refused | _Sent | None] = queue.SimpleQueue()
         #: What ended the stream, if gRPC does not know it.
         self.failure: BaseException | None = None
 
@@ -254,7 +254,10 @@ class StreamCall(Iterator[Any]):
         self._service = calls.service
         self._requests = _Requests(calls.service, requests)
         self._due: Refused | _Sent | None = None  # the request whose response is next
-        self._call = calls.backend.bound.stream(self._requests, ())
+        try:
+            self._call = calls.backend.bound.stream(self._requests, ())
+        except BackendError as error:
+            raise rpc_error(error) from error
         # An interceptor's own iterator has no such method.
         if not getattr(self._call, "add_callback", bool)(self._requests.end):
             self._requests.end()

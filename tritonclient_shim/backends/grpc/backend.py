@@ -50,6 +50,11 @@ from tritonclient_shim.backends.grpc.framing import (
     no_message,
     shm_use,
 )
+from tritonclient_shim.backends.grpc.greenlets import (
+    eventlet_has_threads,
+    prepare_grpc,
+    prepare_stream,
+)
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
@@ -156,6 +161,7 @@ class GrpcConnection:
         self._connector = connector
         self._timeout = connector.timeout
         self._metadata = connector.metadata
+        prepare_grpc()
         self._channel = connector.open_channel(grpc)
         weakref.finalize(self, self._channel.close).atexit = False
         forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
@@ -176,7 +182,7 @@ class GrpcConnection:
         gRPC keeps the only message of a call until the reply is there. A large one is taken out
         of the list and sent as a stream of one, the same on the wire, which it lets go.
         """
-        is_large = len(request[0]) >= LARGE
+        is_large = len(request[0]) >= LARGE and not eventlet_has_threads()
         method = self._infer_large if is_large else self.infer
         message = _popped(request) if is_large else request[0]
         reply: bytes = method(message, self._timeout, self._metadata(headers))
@@ -187,7 +193,8 @@ class GrpcConnection:
         return self.infer.future(request, self._timeout, self._metadata(headers))
 
     def stream(self, requests: Iterator[bytes], headers: CallHeaders) -> Any:
-        """Open a stream of serialised messages."""
+        """Open a stream of serialised messages. TransportError where it would hang."""
+        prepare_stream()
         return self._stream(requests, metadata=self._metadata(headers))
 
     async def infer_in_loop(self, request: bytes, headers: CallHeaders) -> Any:

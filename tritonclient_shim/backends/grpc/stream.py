@@ -6,10 +6,10 @@ exiting (docs/v2-mapping.md §4, §10), so this one works on the channel.
 
 from __future__ import annotations
 
+import queue
 import sys
 import threading
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import Any, Callable, Iterator
 
 import grpc
@@ -43,7 +43,7 @@ class Outbox:
 
     def __init__(self, limit: int = MAX_QUEUED) -> None:
         self._limit = limit
-        self._messages: SimpleQueue[bytes | None] = SimpleQueue()
+        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._put = self._taken = 0  # bytes so far, each counted by one side
         self._open = True
         self._error: BackendError | None = None  # why it takes no more
@@ -81,7 +81,7 @@ class Outbox:
         self._error = self._error or error
         self._abandoned = True
         self.finish()
-        with suppress(Empty):
+        with suppress(queue.Empty):
             while True:
                 self._messages.get_nowait()
         self._messages.put(None)

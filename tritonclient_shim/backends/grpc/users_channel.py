@@ -18,6 +18,7 @@ from tritonclient_shim.backends.grpc.channel import (
     STREAM,
     unary_method,
 )
+from tritonclient_shim.backends.grpc.greenlets import prepare_grpc, prepare_stream
 from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint
@@ -51,6 +52,7 @@ class ChannelConnection:
     """
 
     def __init__(self, channel: Any) -> None:
+        prepare_grpc()
         self.channel = channel
         self.server = KnownServer()
         self.infer = channel.unary_unary(INFER)
@@ -82,7 +84,8 @@ class ChannelConnection:
         return self.last
 
     def stream(self, requests: Iterator[bytes], headers: CallHeaders) -> Any:
-        """Open a stream of serialised messages."""
+        """Open a stream of serialised messages. TransportError where it would hang."""
+        prepare_stream()
         self.last = self._stream(requests, **self._options.arguments())
         return self.last
 

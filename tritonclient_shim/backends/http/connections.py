@@ -64,12 +64,11 @@ class HttpConnection:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        self._readable = select.poll()
-        self._readable.register(self._socket, select.POLLIN)
+        self._is_readable = _readable_check(connected)
 
     def usable(self) -> bool:
         """False when the server has closed the idle connection, or has sent something unasked."""
-        return not self._readable.poll(0)
+        return not self._is_readable()
 
     def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
@@ -88,7 +87,7 @@ class HttpConnection:
         A server may refuse an upload before it has read the upload. Raise ``failure`` if the
         server has sent nothing.
         """
-        if not self._readable.poll(0):
+        if not self._is_readable():
             raise failure
         with self._socket.makefile("rb") as stream:
             try:
@@ -103,6 +102,15 @@ class HttpConnection:
     def close(self) -> None:
         """Close the socket; idempotent."""
         self._socket.close()
+
+
+def _readable_check(connected: socket.socket) -> Callable[[], bool]:
+    """Return a function that returns True if the socket has bytes to read, or its end."""
+    if not hasattr(select, "poll"):  # eventlet removes it, and Windows has none
+        return lambda: bool(select.select([connected], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(connected, select.POLLIN)
+    return lambda: bool(poll.poll(0))
 
 
 def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
