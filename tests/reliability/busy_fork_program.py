@@ -88,7 +88,7 @@ def main(children: int) -> None:
                 with InferContext(url, 0, "identity") as own:
                     round_of(own, control, prefix + "c" * 8)
 
-        work()  # imports everything that is needed: docs/settings.md, "Processes that fork"
+        work()  # imports everything that is needed: docs/processes.md
         ended = threading.Event()
         threads = [
             threading.Thread(target=loop, args=(url, shared, prefix + "t" * (number + 1), ended))

@@ -63,6 +63,7 @@ class DaemonExecutor(Executor):
 
         Raises RuntimeError when there is no thread and none can be started.
         """
+        forks.notice()
         with self._lock:
             self._pending += 1
             if self._pending > self._waiting and self._running < self._limit:

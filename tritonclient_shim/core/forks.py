@@ -29,9 +29,28 @@ def repair(state: ForkAware) -> None:
     _repaired.add(state)
 
 
+#: The process whose forks have been noticed.
+_process = os.getpid()
+_repairing = threading.RLock()
+
+
 def _after_fork() -> None:
+    global _process
+    calls.after_fork()
     for state in list(_repaired):
         state.after_fork()
+    _process = os.getpid()
+
+
+def notice() -> None:
+    """Repair this process after a fork that did not run Python's hooks, such as uWSGI's.
+
+    Every operation that uses state of its parent calls this first.
+    """
+    if os.getpid() != _process:
+        with _repairing:
+            if os.getpid() != _process:  # another thread may have repaired it meanwhile
+                _after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no forks
@@ -89,20 +108,22 @@ class CallGate:
     """Keep calls and forks apart: a fork waits for the calls under way, new calls for the fork.
 
     gRPC skips its fork handlers while a thread is inside a call. A child of such a fork may hang
-    or crash (docs/settings.md, "Processes that fork"). No wait is longer than :data:`PATIENCE`.
+    or crash (docs/processes.md). No wait is longer than :data:`PATIENCE`.
     """
 
     def __init__(self) -> None:
         self._guarded = False
         #: Calls and streams that had not ended when this process was forked.
         self.interrupted = 0
+        #: True if the fork that interrupted them waited for them.
+        self.has_waited = True
+        self._sockets: list[int] = []  # those of the process before the last fork
         self._reset()
 
     def _reset(self) -> None:
         self._calls: set[Call] = set()
         self._forks = 0
         self._unpaused = 0  # streams that did not pause for the last fork
-        self._sockets: list[int] = []  # those of the process before the last fork
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
 
@@ -121,6 +142,7 @@ class CallGate:
 
     def enter(self) -> Call:
         """Begin a call, after a fork that is being made. End it with :meth:`leave`."""
+        notice()
         call = Call()
         call.thread = threading.get_ident()
         self._calls.add(call)
@@ -152,7 +174,7 @@ class CallGate:
         with self._lock:
             self._forks += 1
             quiet = self._changed.wait_for(lambda: not self._under_way(), PATIENCE)
-        self._unpaused = _unpaused() if quiet else 0
+        self._unpaused = _pause_all() if quiet else 0
         self._sockets = _sockets()
 
     def _after_in_parent(self) -> None:
@@ -160,18 +182,32 @@ class CallGate:
             self._forks -= 1
             self._changed.notify_all()
 
-    def _after_in_child(self) -> None:
-        self.interrupted += self._under_way() + self._unpaused
-        _occupy(self._sockets)
+    def after_fork(self) -> None:
+        """Count in a forked child what the fork has interrupted. Call it before streams forget."""
+        has_waited = self._forks > 0
+        unpaused = self._unpaused if has_waited else _unpaused(list(_pausable), 0.0)
+        interrupted = self._under_way() + unpaused
+        if interrupted:
+            self.has_waited = has_waited
+        self.interrupted += interrupted
+        _pausable.clear()  # the streams are the parent's
         self._reset()
 
+    def _after_in_child(self) -> None:
+        _occupy(self._sockets)
 
-def _unpaused() -> int:
+
+def _pause_all() -> int:
     """Pause all streams, and return the number of those that did not pause in time."""
     streams = list(_pausable)
     for stream in streams:
         stream.before_fork()
-    end = time.monotonic() + PATIENCE
+    return _unpaused(streams, PATIENCE)
+
+
+def _unpaused(streams: list[Pausable], timeout: float) -> int:
+    """Return the number of streams that do not end within ``timeout`` seconds."""
+    end = time.monotonic() + timeout
     return sum(not stream.has_paused(end - time.monotonic()) for stream in streams)
 
 

@@ -53,6 +53,7 @@ class Questions:
         """
         if sys.is_finalizing():
             raise RuntimeError("no thread runs any more")
+        forks.notice()
         ours = _Question()
         question = self._under_way.setdefault(subject, ours)
         if question is ours:

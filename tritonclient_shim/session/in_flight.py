@@ -135,6 +135,7 @@ class InFlight:
 
         InferenceServerException when there is no thread for its callback, or after :meth:`close`.
         """
+        forks.notice()
         if self._closed:
             raise InferenceServerException(_CLOSED)
         if callback is not None:
@@ -193,6 +194,7 @@ class InFlight:
         and False, the call of 1.4-1.7, do not ask for the callback: they may be used inside another
         one.
         """
+        forks.notice()
         entry = self._table.get(client_id)
         if self._closed:
             raise InferenceServerException(_CLOSED)
@@ -212,6 +214,7 @@ class InFlight:
         """Return the lowest id of a completed request without callback; it stays in the table
         (docs/v1-behaviour.md §2.2).
         """
+        forks.notice()
         if wait and self._plain() and not self._done():
             self._wait_until(lambda: bool(self._done()) or not self._plain())
             if self._closed:
@@ -237,6 +240,7 @@ class InFlight:
         ``wait_for_next`` first waits for the next completion, and its callback, if any
         request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5).
         """
+        forks.notice()
         try:
             if wait_for_next and not self._callbacks.is_current():
                 seen = self._delivered

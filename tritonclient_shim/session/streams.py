@@ -102,6 +102,7 @@ class RequestStream:
         self._outstanding: dict[str, Done] = {}
         self._on_end = on_end
         self._stream = backend.open_stream(self._answer, self._end, headers)
+        forks.pause(self)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
@@ -151,11 +152,16 @@ class RequestStream:
         self.ended = True
         self._stream.close(wait)
 
-    def pause(self) -> None:
-        """Half-close, and let another stream continue this one's sequences."""
+    def before_fork(self) -> None:
+        """Half-close, and let another stream continue this one's sequences. No thread of a stream
+        survives a fork."""
         if not self.ended:
             self.paused = True
             self.close(wait=False)
+
+    def has_paused(self, timeout: float) -> bool:
+        """True if the stream ends within the time."""
+        return self.has_ended.wait(timeout)
 
     def cancel(self) -> None:
         """Drop the stream at once; what has not been answered is lost."""
@@ -178,7 +184,6 @@ class ContextStream:
         self._stream: RequestStream | None = None  # None in a forked child, before its first
         self._open()
         forks.repair(self)
-        forks.pause(self)
 
     def _open(self, number: int | None = None) -> RequestStream:
         self._stream = RequestStream(self._backend, self._sequences, RequestStream.fail, number)
@@ -234,22 +239,11 @@ class ContextStream:
 
         Takes no lock: the garbage collector may call it while any other method is at work.
         """
+        forks.notice()
         self._closed = True
         stream = self._stream
         if stream is not None:
             stream.close(wait)
-
-    def before_fork(self) -> None:
-        """Half-close the stream, whose threads a fork does not survive. The next request opens
-        another one, and sequences go on."""
-        stream = self._stream
-        if stream is not None:
-            stream.pause()
-
-    def has_paused(self, timeout: float) -> bool:
-        """True if the stream ends within the time."""
-        stream = self._stream
-        return stream is None or stream.has_ended.wait(timeout)
 
     def after_fork(self) -> None:
         """Leave the stream and its sequences to the parent, in a forked child."""

@@ -74,6 +74,12 @@ _INTERRUPTED = (
     "way, after which gRPC may hang or crash; expected calls that end within {:g} seconds; "
     "fork at another time, start the process with multiprocessing's method 'spawn', or use HTTP"
 )
+_NOT_AWAITED = (
+    "GRPC client failed: 14: This process was forked without Python's fork hooks while {} gRPC "
+    "calls or streams of its parent were open, after which gRPC may hang or crash; expected a fork "
+    "with the hooks, or none open; under uWSGI set lazy-apps, or make streaming contexts in the "
+    "worker"
+)
 #: With one of these KServe's server refuses a command that has no name where it looks for one.
 _NAMELESS = ("UNKNOWN", "NOT_FOUND")
 
@@ -103,7 +109,8 @@ class GrpcConnector:
         TransportError for an impossible address, and in a child that was forked during calls.
         """
         if calls.interrupted:
-            raise TransportError(_INTERRUPTED.format(calls.interrupted, forks.PATIENCE))
+            reason = _INTERRUPTED if calls.has_waited else _NOT_AWAITED
+            raise TransportError(reason.format(calls.interrupted, forks.PATIENCE))
         process = os.getpid()
         connection = self._connections.get(process)
         # setdefault decides between threads that come at once; the loser's never connects

@@ -155,6 +155,7 @@ class HttpPool:
         may have been executed; it fails. A server restarted between two calls is thus
         reached at once (docs/v1-behaviour.md §E.7): its closed connection is seen before sending.
         """
+        forks.notice()  # else a child would share kept connections with its parent
         kept = self._take()
         if kept is not None:
             try:
