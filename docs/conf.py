@@ -60,8 +60,9 @@ _CONTENTS = {
         "docs/cuda_shared_memory.md migration_guide.md"
     ),
     "Reference": (
-        "docs/settings.md docs/api.md docs/differences.md docs/v1-behaviour.md docs/v2-mapping.md "
-        "docs/costs.md docs/reliability.md docs/support.md CHANGELOG.md"
+        "docs/settings.md docs/processes.md docs/api.md docs/differences.md "
+        "docs/v1-behaviour.md docs/v2-mapping.md docs/costs.md docs/reliability.md "
+        "docs/support.md CHANGELOG.md"
     ),
     "The project": (
         "CONTRIBUTING.md ARCHITECTURE.md newsfragments/README.md SECURITY.md CODE_OF_CONDUCT.md"

@@ -1,4 +1,4 @@
-"""gRPC contexts and forks, as docs/settings.md describes: what works, and what to do instead."""
+"""gRPC contexts and forks, as docs/processes.md describes: what works, and what to do instead."""
 
 from __future__ import annotations
 

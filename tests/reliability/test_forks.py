@@ -30,7 +30,7 @@ TRIED = WAYS[:-1] if is_short() else WAYS
 
 
 def variables(way: str) -> dict[str, str]:
-    """Return the variables that docs/settings.md recommends."""
+    """Return the variables that docs/processes.md recommends."""
     support = {"GRPC_ENABLE_FORK_SUPPORT": "1"} if way in FORKS else {}
     if way not in FORKS and sys.version_info < (3, 10):
         support = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
