@@ -10,7 +10,6 @@ again with the next reply.
 from __future__ import annotations
 
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any, Callable, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -136,29 +135,33 @@ CUT_FROM = 64 * 1024
 
 def encode_request(call: InferCall) -> bytes:
     """InferCall → serialised ``ModelInferRequest``; TransportError above 2 GiB."""
-    inputs = tuple(map(_without_data, call.inputs))
-    head = _layout(call.model_name, call.model_version, inputs, call.outputs)
+    head = _layout(call.model_name, call.model_version, call.outputs)
     if call.sequence_id or call.priority or call.timeout_us:
-        head += _options(*call[5:10])
+        head += _options(
+            call.sequence_id,
+            call.sequence_start,
+            call.sequence_end,
+            call.priority,
+            call.timeout_us,
+        )
     if call.request_id:
         text = call.request_id.encode()
         head += _ID + varint(len(text)) + text
-    parts: list[Buffer] = [head]
-    total = len(head)
+    data: list[Buffer] = []
+    total = 0
     for tensor in call.inputs:
+        head += _input(tensor.name, tensor.datatype, tensor.shape, tensor.shm)
         if tensor.shm is None:
             prefix = _prefix(tensor.byte_size)
             total += len(prefix) + tensor.byte_size
-            parts.append(prefix)
-            parts += tensor.chunks
+            data.append(prefix)
+            data += tensor.chunks
+    total += len(head)
     if total > LIMIT:  # v1's check and words (docs/v1-behaviour.md §A)
         raise TransportError(
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
-    return b"".join(parts)
-
-
-_without_data = itemgetter(0, 1, 2, 5)  # name, datatype, shape and region of a TensorIn
+    return b"".join([head, *data])
 
 
 @lru_cache(maxsize=256)
@@ -181,19 +184,23 @@ def signed(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 
-@lru_cache(maxsize=256)  # what does not change from one request of a context to the next
-def _layout(
-    model: str, version: str, inputs: tuple[Any, ...], outputs: tuple[OutputSpec, ...]
-) -> bytes:
+# These parts of a message do not change from one request of a context to the next.
+@lru_cache(maxsize=256)
+def _layout(model: str, version: str, outputs: tuple[OutputSpec, ...]) -> bytes:
     message = service_pb2.ModelInferRequest(model_name=model, model_version=version)
-    for name, datatype, shape, shm in inputs:
-        tensor = message.inputs.add(name=name, datatype=datatype, shape=shape)
-        _set_region(tensor.parameters, shm)
     for spec in outputs:
         wanted = message.outputs.add(name=spec.name)
         _set_region(wanted.parameters, spec.shm)
         if spec.class_count:
             wanted.parameters["classification"].int64_param = spec.class_count
+    return bytes(message.SerializeToString())
+
+
+@lru_cache(maxsize=256)
+def _input(name: str, datatype: str, shape: tuple[int, ...], shm: ShmSlice | None) -> bytes:
+    message = service_pb2.ModelInferRequest()
+    tensor = message.inputs.add(name=name, datatype=datatype, shape=shape)
+    _set_region(tensor.parameters, shm)
     return bytes(message.SerializeToString())
 
 

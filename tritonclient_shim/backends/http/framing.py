@@ -179,15 +179,24 @@ def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
     """
     request_id = wire_id or call.request_id
     header = f'"id":{_quoted(request_id)},' if request_id else ""
-    header += _parameters(*call[5:10], bool(call.outputs))
+    header += _parameters(
+        call.sequence_id,
+        call.sequence_start,
+        call.sequence_end,
+        call.priority,
+        call.timeout_us,
+        named_outputs=bool(call.outputs),
+    )
     pieces: list[Buffer] = []
     inputs = []
     size = 0
-    for name, datatype, shape, chunks, byte_size, shm in call.inputs:
-        inputs.append(_input(name, datatype, shape, byte_size, shm))
-        if shm is None:
-            pieces += chunks
-            size += byte_size
+    for tensor in call.inputs:
+        inputs.append(
+            _input(tensor.name, tensor.datatype, tensor.shape, tensor.byte_size, tensor.shm)
+        )
+        if tensor.shm is None:
+            pieces += tensor.chunks
+            size += tensor.byte_size
     header += f'"inputs":[{",".join(inputs)}]'
     if call.outputs:
         header += f',"outputs":[{",".join(map(_output, call.outputs))}]'
