@@ -16,7 +16,7 @@ from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort
 from tensorrtserver.api import InferContext
 from tritonclient_shim.core import reading
-from tritonclient_shim.session import prepared
+from tritonclient_shim.session.plan import Plan
 
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
@@ -59,14 +59,14 @@ def small(url: str, protocol: int, closing: ExitStack) -> Workload:
     """Make a small run, also with each cache of the session turned off."""
     workload = _SMALL.make(url, protocol, closing)
     programs = workload.programs
-    unbound = _with(prepared.PreparedRequest, "bind", _none, programs["facade"])
-    programs["nothing prepared"] = _with(prepared, "prepare", _none, unbound)
+    programs["every plan compiled"] = _with(Plan, "suits", _never, programs["facade"])
     programs["every reply parsed"] = _with(reading, "REMEMBERED_BYTES", 0, programs["facade"])
     return workload
 
 
-def _none(*_: Any) -> None:
-    """Prepare nothing, and bind nothing."""
+def _never(*_: Any) -> bool:
+    """Return False: no plan suits another request."""
+    return False
 
 
 def _with(module: Any, switch: str, value: Any, call: Call) -> Call:

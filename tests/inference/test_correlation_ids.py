@@ -11,15 +11,16 @@ from tests.infer_cases import ONE, RAMP
 
 
 class WatchedName(str):
-    """A name of an input that calls a function when a dict looks for it."""
+    """A name of an input that calls a function when its bytes are asked for."""
 
     action: Any = None
 
-    def __hash__(self) -> int:
-        action, self.action = self.action, None
+    def encode(self, *arguments: Any, **named: Any) -> bytes:
+        action = self.action
+        self.action = None
         if action is not None:
             action()
-        return super().__hash__()
+        return super().encode(*arguments, **named)
 
 
 def test_requests_without_a_correlation_id_keep_another_threads(connect: Connect) -> None:

@@ -42,10 +42,12 @@ ROW = np.zeros(3, np.float32)
 TWO = np.array([3, 4], np.int32)
 
 
-def bind(batch_size: int, **inputs: Any) -> Any:
-    options = parse(batch_size)
-    arguments = RunArguments(inputs, {}, batch_size, 0, 0, 0, 0)
-    return options, request.bind_inputs(PROFILE, options, arguments, {}, _no_region)
+def bind(batch_size: int, **inputs: Any) -> V1Request:
+    bound = [
+        request.compile_input(PROFILE, name, value, batch_size).bind(value, {}, _no_region)
+        for name, value in inputs.items()
+    ]
+    return V1Request(-1, batch_size, tuple(bound), ())
 
 
 def parse(batch_size: int, outputs: Any = None) -> request.Options:
@@ -60,8 +62,7 @@ def _no_region(handle: object) -> Any:
 def test_shape_tensor() -> None:
     """A shape tensor is one array for the whole batch, sent without batch dimension."""
     # docs/v1-behaviour.md §3.3
-    options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
-    call = to_v2.infer_call(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
+    call = to_v2.infer_call(PROFILE, bind(2, DATA=[ROW, ROW], SHAPE=[TWO]), HTTP)
     assert [(item.name, item.shape) for item in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
     assert [item.byte_size for item in call.inputs] == [24, 8]
 
@@ -79,7 +80,8 @@ def test_second_shape_tensor() -> None:
 def raised(name: str, shape: tuple[int, ...]) -> Any:
     """Return run()'s result for one output of this shape, all zeros."""
     options = parse(1, {name: (1,)})
-    instance = request.build(options, (), -1, 0, 0)
+    outputs = tuple([requested.output for requested in options.outputs])
+    instance = V1Request(-1, 1, (), outputs)
     size = 4 * int(np.prod(shape))
     answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
     return result.results_of(options, to_v1.v1_reply(PROFILE, instance, answer, None))

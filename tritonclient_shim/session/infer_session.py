@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.arguments import UINT64, RunArguments
+from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -29,17 +29,16 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
-from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest, Reading
+from tritonclient_shim.session.plan import Plan, Reading, compile_plan
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
-from tritonclient_shim.translate import open_servers, request, result, to_v1
+from tritonclient_shim.translate import open_servers, result, to_v1
 from tritonclient_shim.translate.constructors import Headers
-from tritonclient_shim.translate.request import Options
+from tritonclient_shim.translate.request import Options, numbers_of
 
 _NO_STATUS = "status request did not return status"
 
@@ -48,8 +47,8 @@ class Completed(NamedTuple):
     """A request with its reply. To read its results may still fail.
 
     ``client_id`` is the id of an asynchronous request, 0 for others. ``results`` are the results if
-    a prepared request has read them; then the reply has no outputs. ``answered`` is the request
-    with the outcome that the reply was made of.
+    the plan has read them; then the reply has no outputs. ``answered`` is the request with the
+    outcome that the reply was made of.
     """
 
     request_id: int
@@ -64,9 +63,11 @@ class Completed(NamedTuple):
         """True if the reply has the first of the outputs, in the form that was asked for."""
         if self.results is not None or not self.options.outputs:
             return self.results is not None
+        if not self.reply.outputs:
+            return False
         wanted = self.options.outputs[0].output
-        first = next((item for item in self.reply.outputs if item.name == wanted.name), None)
-        return first is not None and (first.classes is None) == (wanted.class_count is None)
+        first = self.reply.outputs[0]  # they are in the order of the request
+        return first.name == wanted.name and (first.classes is None) == (wanted.class_count is None)
 
     def read(self) -> dict[Any, list[Any]]:
         """Return what ``run`` returns. Raises v1's client errors for an odd reply.
@@ -107,7 +108,7 @@ class InferSession(ServerSession):
         self._start: Callable[[InferCall, Done], None]
         #: The id of a request of ``run``: streams number all requests, other contexts none.
         self._run_id: Callable[[], int] = int  # 0
-        self._prepared: PreparedRequest | None = None
+        self._plan: Plan | None = None  # of the latest request
         try:
             self._connect(streaming)
         except BaseException:
@@ -229,48 +230,35 @@ class InferSession(ServerSession):
 
         InferenceServerException for what v1's client refused; Refused for what its server refused.
         """
-        started, known = perf_counter_ns(), self._prepared
+        started = perf_counter_ns()
         profile = self._model.profile or self._loaded()
-        bound = known and known.bind(profile, arguments, self.correlation_id, next_id)
-        if known and bound:
-            options, (v1_request, call) = known.options, bound
-            new_correlation_id = arguments.correlation_id & UINT64
-            if new_correlation_id:
-                self.correlation_id = new_correlation_id
-            self._shapes.update(known.shapes)
-        else:
-            options, v1_request = self._checked(profile, arguments, next_id)
-        inference = Inference(
-            self, self._model, self.model_version, next_request_id(), v1_request.id,
-            lambda _: v1_request, (), options, started, perf_counter_ns(),
-        )  # fmt: skip
-        if bound:
-            return Sendable(inference, profile, v1_request, call, known)
         try:
-            sendable = inference.prepare()
+            plan, v1_request = self._bound(profile, arguments, next_id)
+        except InferenceServerException:  # perhaps an outdated configuration refused it
+            if not self._reloaded(profile):
+                raise
+            profile = self._model.profile or profile
+            plan, v1_request = self._bound(profile, arguments, next_id)
+        inference = Inference(
+            session=self,
+            model=self._model,
+            version=self.model_version,
+            request_id=next_request_id(),
+            client_id=v1_request.id,
+            make=lambda _: v1_request,
+            plan=plan,
+            started_ns=started,
+            sent_ns=perf_counter_ns(),
+        )
+        try:
+            return inference.prepare()
         except BackendError as error:
             return Refused(inference, error)
-        if sendable.profile is profile:
-            self._prepared = prepared.prepare(
-                profile, options, arguments, sendable.request, sendable.call
-            )
-        return sendable
 
     def _loaded(self) -> ModelProfile:
         """Ask for a model that was not loaded when it was last asked for."""
         with self.guard(next_request_id(), _NO_STATUS):
             return self._model.read(self.backend)
-
-    def _checked(
-        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
-    ) -> tuple[Options, V1Request]:
-        """Make the request the long way, anew if it was refused by an outdated configuration."""
-        try:
-            return self._v1_request(profile, arguments, next_id)
-        except InferenceServerException:
-            if not self._reloaded(profile):
-                raise
-        return self._v1_request(self._model.profile or profile, arguments, next_id)
 
     def _reloaded(self, known: ModelProfile) -> bool:
         """Read the configuration again. True if it has changed, and the server told it in time."""
@@ -279,23 +267,30 @@ class InferSession(ServerSession):
         except BackendError:  # no backend
             return False
 
-    def _v1_request(
+    def _bound(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
-    ) -> tuple[Options, V1Request]:
-        """Make the request the long way."""
-        whole = open_servers.completed(profile, arguments)
+    ) -> tuple[Plan, V1Request]:
+        """Return the plan of these arguments, compiled if need be, and the request it binds."""
+        plan = self._plan
         try:
-            options = request.parse_options(whole, arguments, lookup)
-            if options.correlation_id and profile.server.sequences:
-                self.correlation_id = options.correlation_id
-            inputs = request.bind_inputs(whole, options, arguments, self._shapes, lookup)
+            if plan is None or not plan.suits(profile, arguments):
+                plan = compile_plan(profile, arguments, lookup)
+            numbers = numbers_of(arguments)
+            if numbers.correlation_id and profile.server.sequences:
+                self.correlation_id = numbers.correlation_id
+            v1_request = plan.bind(
+                arguments=arguments,
+                numbers=numbers,
+                shapes=self._shapes,
+                look_up=lookup,
+                model_version=self.model_version,
+                correlation_id=numbers.correlation_id or self.correlation_id,
+                next_id=next_id,
+            )
         except RegionError as error:  # a foreign handle, or a region that cannot be read
             raise InferenceServerException(str(error)) from shown_cause(error)
-        number = options.correlation_id or self.correlation_id
-        v1_request = request.build(options, inputs, self.model_version, number, next_id())
-        if whole is not profile:
-            v1_request = open_servers.with_types(whole, v1_request)
-        return options, v1_request
+        self._plan = plan
+        return plan, v1_request
 
     # ------------------------------------------------------------------------ to the answer
 
@@ -312,8 +307,8 @@ class InferSession(ServerSession):
             self._requests.complete(Answered(sent, outcome, reading))
 
     def _read_and_count(self, sent: Sendable, reply: InferReply) -> Reading | None:
-        """Count a reply that v1 would have counted. Return what its prepared request has read."""
-        reading = sent.prepared.read(reply) if sent.prepared else None
+        """Count a reply that v1 would have counted. Return what its plan has read."""
+        reading = sent.read(reply)
         if reading is None:
             # v1's server refused, and so did not count, what has no v1 reply.
             v1_outcome = outcome_of(to_v1.v1_reply, sent.profile, sent.request, reply, None)
@@ -327,11 +322,10 @@ class InferSession(ServerSession):
 
         ``client_id`` is that of an asynchronous request, which may have been counted on completion.
         """
-        if isinstance(answer, Refused):
-            inference, reading = answer.inference, None
-        else:
-            inference, known = answer.sent.inference, answer.sent.prepared
-            reading = answer.reading or (known and known.read(answer.outcome))
+        inference = answer.inference
+        reading = None
+        if isinstance(answer, Answered):
+            reading = answer.reading or answer.sent.read(answer.outcome)
         counts = not (client_id and self.endpoint.rules.counts_on_completion)
         try:
             reply, results = reading or (answer.reply(self._send), None)
@@ -343,7 +337,7 @@ class InferSession(ServerSession):
             self.stat.add(inference.started_ns, inference.sent_ns, received)
         return Completed(
             request_id=inference.request_id,
-            options=inference.options,
+            options=inference.plan.options if inference.plan else Options(),
             reply=reply,
             results=results,
             client_id=client_id,

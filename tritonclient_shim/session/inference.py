@@ -35,11 +35,10 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.models import BUSY, KnownModel
-from tritonclient_shim.session.prepared import PreparedRequest, Reading
+from tritonclient_shim.session.plan import Plan, Reading
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context, check_request
-from tritonclient_shim.translate.request import Options
 from tritonclient_shim.translate.to_v1 import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -60,8 +59,8 @@ class Inference(NamedTuple):
 
     ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
     id in the request's header, 0 for none, which the reply repeats (docs/v1-behaviour.md §4.5).
-    ``headers`` go with the call beside the request, as headers or metadata. ``options`` say what a
-    context makes of the reply. Its request was made from ``started_ns`` to ``sent_ns``.
+    ``headers`` go with the call beside the request, as headers or metadata. ``plan`` is the plan
+    of a context's request, which was made from ``started_ns`` to ``sent_ns``.
     """
 
     session: ServerSession
@@ -71,7 +70,7 @@ class Inference(NamedTuple):
     client_id: int
     make: MakeRequest
     headers: CallHeaders = ()
-    options: Options = Options()
+    plan: Plan | None = None
     started_ns: int = 0
     sent_ns: int = 0
 
@@ -82,7 +81,7 @@ class Inference(NamedTuple):
         a server without streams.
         """
         backend = self.session.backend
-        profile = self.model.read(backend)
+        profile = self.model.present(backend) or self.model.read(backend)
         try:
             return self._sendable(profile, streaming)
         except InvalidRequest:
@@ -107,7 +106,11 @@ class Inference(NamedTuple):
         if profile.decoupled:
             raise InvalidRequest(_DECOUPLED, "UNIMPLEMENTED")
         request = self.make(profile)
-        call = to_v2.infer_call(profile, request, self.session.endpoint.protocol)
+        protocol = self.session.endpoint.protocol
+        if self.plan is None:
+            call = to_v2.infer_call(profile, request, protocol)
+        else:
+            call = self.plan.call(profile, request, protocol)
         if streaming:
             check_context(profile, -1, 0, streaming=True)
         if self.headers:
@@ -131,16 +134,12 @@ class Inference(NamedTuple):
 
 
 class Sendable(NamedTuple):
-    """A request with the v2 call that carries it; ``profile`` is the model that it is made for.
-
-    ``prepared`` is what the request was bound to, if it was.
-    """
+    """A request with the v2 call that carries it; ``profile`` is the model that it is made for."""
 
     inference: Inference
     profile: ModelProfile
     request: V1Request
     call: InferCall
-    prepared: PreparedRequest | None = None
 
     def send(self, send: Send) -> Answered:
         """Send the call and wait for its outcome."""
@@ -148,6 +147,13 @@ class Sendable(NamedTuple):
             return Answered(self, send(self.call))
         except BackendError as error:
             return Answered(self, error)
+
+    def read(self, outcome: Outcome) -> Reading | None:
+        """Return what the plan of a context's request reads of an outcome; None without one."""
+        plan = self.inference.plan
+        if plan is None or plan.profile is not self.profile:
+            return None
+        return plan.read(outcome)
 
     def with_id(self, wire_id: str) -> Sendable:
         """Return it under another id on the wire."""
@@ -182,7 +188,7 @@ class Sendable(NamedTuple):
             inputs = to_v2.first_entry(self.profile, self.request) or to_v2.copied(self.request)
         request = self.request._replace(inputs=inputs)
         inference = self.inference._replace(make=_sent_once)
-        return Sendable(inference, self.profile, request, _SENT, self.prepared)
+        return Sendable(inference, self.profile, request, _SENT)
 
     @property
     def classified(self) -> bool:
@@ -227,7 +233,7 @@ class Refused(NamedTuple):
 class Answered(NamedTuple):
     """A request that was sent, and its outcome.
 
-    ``reading`` is what its prepared request has read of the outcome, if it has been asked.
+    ``reading`` is what its plan has read of the outcome, if it has been asked.
     """
 
     sent: Sendable
@@ -266,14 +272,17 @@ class Answered(NamedTuple):
 
     def _read(self) -> V1Reply:
         """Return the reply. Raises BackendError."""
-        sent, outcome, _ = self
+        sent = self.sent
+        outcome = self.outcome
         described = sent.profile.server.configurations
         if isinstance(outcome, ForeignError) and outcome.refusal and not described:
             # an HTTP framework, of a server that is not Triton
             raise ServerError(outcome.refusal) from outcome
         if isinstance(outcome, BackendError):
             raise outcome
-        if not described or sent.stateful:
+        if not described:
+            self._check_version(outcome)
+        elif sent.stateful:
             self._check_server(outcome)
         inference = sent.inference
         return inference.model.v1_reply(
@@ -318,13 +327,16 @@ class Answered(NamedTuple):
         return inference.model.reloaded(inference.session.backend, self.sent.profile)
 
     def _check_server(self, reply: InferReply) -> None:
-        """Raise ServerError for a reply of a server that has not done what was asked of it."""
-        asked, answered = self.sent.request.model_version, reply.model_version
-        if self.sent.profile.server.configurations:
-            # Triton numbers its versions: another server may have replaced it.
-            if to_v1.version_number(answered) < 0 and self.read_configuration():
-                self._check_request()
-        elif asked >= 0 and answered not in ("", str(asked)):
+        """Raise InvalidRequest if another server has answered, which misunderstands the request."""
+        # Triton numbers its versions: another server may have replaced it.
+        if to_v1.version_number(reply.model_version) < 0 and self.read_configuration():
+            self._check_request()
+
+    def _check_version(self, reply: InferReply) -> None:
+        """Raise ServerError for a reply of another version than the one that was asked for."""
+        asked = self.sent.request.model_version
+        answered = reply.model_version
+        if asked >= 0 and answered not in ("", str(asked)):
             raise ServerError(
                 f"model '{self.sent.inference.model.name}' was asked for in version {asked}, and "
                 f"answered in version {answered}: the server does not obey versions; leave the "

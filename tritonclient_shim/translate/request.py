@@ -1,14 +1,15 @@
 """Arguments of ``InferContext.run`` and ``async_run`` → a V1Request, and the form of its results.
 
 Two steps, because v1 kept a new correlation id even when an input was refused afterwards
-(docs/v1-behaviour.md §3.2): :func:`parse_options` checks everything up to the batch size,
-:func:`bind_inputs` the inputs. Both check in v1's order and raise v1's texts. Arrays become tensor
-bytes by the rules of v1: bytes are reinterpreted, never converted.
+(docs/v1-behaviour.md §3.2): :func:`parse_options` checks everything up to the batch size, a binder
+(:func:`compile_input`) one input. Both check in v1's order and raise v1's texts. Arrays become
+tensor bytes by the rules of v1: bytes are reinterpreted, never converted.
 """
 
 from __future__ import annotations
 
 from math import prod
+from operator import attrgetter
 from typing import Any, Callable, MutableMapping, NamedTuple, Protocol
 
 import numpy as np
@@ -23,7 +24,6 @@ from tritonclient_shim.core.model import (
     TensorSpec,
     V1Input,
     V1Output,
-    V1Request,
 )
 
 RAW = (1,)
@@ -63,14 +63,32 @@ class RequestedOutput(NamedTuple):
 
 
 class Options(NamedTuple):
-    """All of a request except its inputs: v1's request options, as v1's C layer saw them."""
+    """What a context makes of a reply: the results that the caller asked for."""
 
     outputs: tuple[RequestedOutput, ...] = ()
     batch_size: int = 0  # as asked; the request has at least 1 (docs/v1-behaviour.md §3.5)
-    flags: int = 0
-    correlation_id: int = 0  # 0: keep the context's
-    priority: int = 0
-    timeout_us: int = 0
+
+
+class Numbers(NamedTuple):
+    """The numbers of a request, as v1's C layer saw them."""
+
+    flags: int
+    batch_size: int
+    correlation_id: int  # 0: keep the context's
+    priority: int
+    timeout_us: int
+
+
+def numbers_of(run: RunArguments) -> Numbers:
+    """Return the numbers. Raise ctypes.ArgumentError for what is no integer."""
+    # v1's C layer looked at the flags before the batch size (docs/v1-behaviour.md §3.9).
+    return Numbers(  # by position, see CallPlan.bind
+        unsigned(run.flags, UINT32, 2),
+        unsigned(run.batch_size, UINT64, 3),
+        unsigned(run.correlation_id, UINT64, 4),
+        unsigned(run.priority, UINT32, 5),
+        unsigned(run.timeout_us, UINT64, 6),
+    )
 
 
 def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> Options:
@@ -79,12 +97,7 @@ def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> 
     """
     for name, value in run.inputs.items():
         check_input_type(name, value)
-    # v1's C layer looked at the flags before the batch size (docs/v1-behaviour.md §3.9).
-    flags = unsigned(run.flags, UINT32, 2)
-    batch_size = unsigned(run.batch_size, UINT64, 3)
-    correlation_id = unsigned(run.correlation_id, UINT64, 4)
-    priority = unsigned(run.priority, UINT32, 5)
-    timeout_us = unsigned(run.timeout_us, UINT64, 6)
+    batch_size = numbers_of(run).batch_size
     outputs = run.outputs.items()
     requested = tuple([_output(profile, key, value, look_up) for key, value in outputs])
     # A model that does not batch has the effective maximum 1 (docs/v1-behaviour.md §3.5).
@@ -94,7 +107,7 @@ def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> 
             f"run batch-size {batch_size} exceeds maximum batch size {largest} "
             f"allowed for model '{profile.name}'"
         )
-    return Options(requested, batch_size, flags, correlation_id, priority, timeout_us)
+    return Options(requested, batch_size)
 
 
 def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> RequestedOutput:
@@ -131,31 +144,71 @@ def _name(profile: ModelProfile, side: str, key: Any) -> str:
     return name
 
 
-def bind_inputs(
-    profile: ModelProfile,
-    options: Options,
-    run: RunArguments,
-    shapes: StickyShapes,
-    look_up: LookUp,
-) -> tuple[V1Input, ...]:
-    """Return the inputs of the request, in the model's order.
+#: What decides, with the tensor that an array is for, how the array becomes bytes.
+kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
 
-    ``shapes`` are the context's sticky shapes. They are read for bare handles, and updated for
-    each input as soon as its shape is known, also when a later check fails
-    (docs/v1-behaviour.md §3.3, §3.7).
+
+class InputBinder(NamedTuple):
+    """Makes one input of what the caller gives for it.
+
+    ``kinds`` are the kinds of the arrays that it is compiled for; None for anything but a list of
+    arrays. ``tensor`` is the input without its data, if such arrays are the tensor's bytes as they
+    are, so that nothing can be wrong with them. Other inputs are checked whenever they are bound.
     """
-    batch_size = max(1, options.batch_size)
-    bound = {}
-    for key, value in run.inputs.items():
-        name = _name(profile, "input", key)
+
+    profile: ModelProfile
+    key: Any
+    batch_size: int  # of the request, so at least 1
+    kinds: list[Any] | None
+    tensor: V1Input | None
+
+    def bind(self, value: Any, shapes: StickyShapes, look_up: LookUp) -> V1Input:
+        """Return the input. Raise v1's errors, also for a name that the model does not have.
+
+        ``shapes`` are the context's sticky shapes. They are read for bare handles, and updated as
+        soon as the shape of the input is known, also when a later check fails
+        (docs/v1-behaviour.md §3.3, §3.7).
+        """
+        tensor = self.tensor
+        if tensor is not None:
+            shapes[tensor.name] = tensor.dims or ()
+            # by position, see CallPlan.bind
+            return V1Input(tensor.name, tensor.dims, tuple(value), tensor.byte_size)
+        name = _name(self.profile, "input", self.key)
         if isinstance(value, (list, tuple)) and not is_handle(value[0]):
-            bound[name] = _arrays(profile, name, value, batch_size, shapes)
-        else:
-            bound[name] = _shared(profile, name, value, batch_size, shapes, look_up)
-    for name in profile.inputs:
-        if name not in bound:
-            raise _too_few(name, batch_size, 0)
-    return tuple([bound[name] for name in profile.inputs])
+            return _arrays(self.profile, name, value, self.batch_size, shapes)
+        return _shared(self.profile, name, value, self.batch_size, shapes, look_up)
+
+
+def compile_input(profile: ModelProfile, key: Any, value: Any, batch_size: int) -> InputBinder:
+    """Return the binder of an input. Raise nothing: a wrong input is refused when it is bound,
+    since v1 checked one input after the other.
+    """
+    kinds = None
+    if type(value) is list and all(isinstance(array, np.ndarray) for array in value):
+        kinds = [kind_of_array(array) for array in value]
+    tensor = None
+    if kinds and type(key) is str and key in profile.inputs:
+        tensor = _plain_tensor(profile.inputs[key], value, batch_size)
+    return InputBinder(profile, key, batch_size, kinds, tensor)
+
+
+def _plain_tensor(
+    spec: TensorSpec, arrays: list[np.ndarray[Any, Any]], batch_size: int
+) -> V1Input | None:
+    """Return the input without its data, if the arrays are its bytes as they are; else None."""
+    if len(arrays) != (1 if spec.is_shape_tensor else batch_size):
+        return None
+    shape = tuple(arrays[0].shape)
+    expected = byte_size_of_one(spec, shape)
+    for array in arrays:
+        if type(array) is not np.ndarray or array.dtype.kind in "OSTU" or not array.ndim:
+            return None
+        if not array.size or not array.flags.c_contiguous or not _has_buffer(array):
+            return None
+        if expected is not None and array.nbytes != expected:
+            return None
+    return V1Input(spec.name, shape, byte_size=sum(array.nbytes for array in arrays))
 
 
 def _arrays(
@@ -166,7 +219,7 @@ def _arrays(
         # docs/v1-behaviour.md §3.3: a list of tuples passed the type check and was taken for
         # (handle, shape).
         arrays[1]
-        raise _too_few(name, batch_size, 0)
+        raise too_few(name, batch_size, 0)
     spec = profile.inputs[name]
     shape = shapes[name] = tuple(arrays[0].shape)
     expected = byte_size_of_one(spec, shape)
@@ -190,13 +243,14 @@ def _arrays(
         chunks.append(chunk)
         total += size
     if len(chunks) < limit:
-        raise _too_few(name, batch_size, len(chunks))
+        raise too_few(name, batch_size, len(chunks))
     # docs/v1-behaviour.md §3.3: no dims on the wire were an unknown shape, not a shape without
     # dimensions.
     return V1Input(name, shape or None, tuple(chunks), total)
 
 
-def _too_few(name: str, batch_size: int, have: int) -> InferenceServerException:
+def too_few(name: str, batch_size: int, have: int) -> InferenceServerException:
+    """Return the error of an input with fewer arrays than batch entries."""
     # v1 sent whatever lay in memory (docs/v1-behaviour.md §3.3); known difference
     # ``missing-input``.
     return InferenceServerException(
@@ -252,23 +306,6 @@ def _string_size(region: ReadableRegion, count: int) -> int:
         return byte_strings.wire_length(content, count)
     except ValueError:  # the server says what is wrong with it
         return region.byte_size
-
-
-def build(
-    options: Options, inputs: tuple[V1Input, ...], model_version: int, correlation_id: int, id: int
-) -> V1Request:
-    """Return the request of options and bound inputs."""
-    return V1Request(
-        model_version,
-        options.batch_size or 1,
-        inputs,
-        tuple([requested.output for requested in options.outputs]),
-        correlation_id,
-        options.flags,
-        options.priority,
-        options.timeout_us,
-        id,
-    )
 
 
 # ---------------------------------------------------------------------- arrays → tensor bytes

@@ -1,10 +1,9 @@
-"""A request bound to a prepared request equals the request made by the complete code."""
+"""A request that is bound by the plan of another one equals the request of its own plan."""
 
 from __future__ import annotations
 
 import weakref
 from ctypes import ArgumentError
-from functools import partial
 from math import prod
 from typing import Any, Iterator
 
@@ -28,8 +27,9 @@ from tritonclient_shim.core.model import (
     TensorOut,
     TensorSpec,
 )
-from tritonclient_shim.session import prepared
-from tritonclient_shim.translate import request, to_v1, to_v2
+from tritonclient_shim.session import infer_session
+from tritonclient_shim.session.plan import Plan, compile_plan
+from tritonclient_shim.translate import request, to_v1
 from tritonclient_shim.translate.result import results_of
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
@@ -114,61 +114,73 @@ def arguments_of(inputs: Any, outputs: Any, scalars: Any) -> RunArguments:
     return RunArguments(inputs, outputs, *scalars)
 
 
-def long_way(arguments: RunArguments) -> Any:
-    """Return options, request, call and the kept shapes, or the error, by the complete code."""
+def compiled(arguments: RunArguments, profile: ModelProfile = PROFILE) -> Plan:
+    return compile_plan(profile, arguments, _no_region)
+
+
+def bound(plan: Plan, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
+    """Return request, call and kept shapes."""
     shapes: dict[str, tuple[int, ...]] = {}
+    numbers = request.numbers_of(arguments)
+    v1_request = plan.bind(
+        arguments=arguments,
+        numbers=numbers,
+        shapes=shapes,
+        look_up=_no_region,
+        model_version=-1,
+        correlation_id=numbers.correlation_id,
+        next_id=lambda: 7,
+    )
+    return v1_request, plan.call(profile, v1_request, GRPC), shapes
+
+
+def comparable(plan: Plan, arguments: RunArguments) -> Any:
+    """Return what a plan makes of arguments in a comparable form: arrays by their bytes."""
     try:
-        options = request.parse_options(PROFILE, arguments, _no_region)
-        bound = request.bind_inputs(PROFILE, options, arguments, shapes, _no_region)
+        v1_request, call, shapes = bound(plan, arguments)
     except ERRORS as error:
-        return error
-    result = request.build(options, bound, -1, options.correlation_id, 7)
-    return options, result, to_v2.infer_call(PROFILE, result, GRPC), shapes
-
-
-def prepared_by(arguments: RunArguments) -> Any:
-    options, result, call, _ = long_way(arguments)
-    return prepared.prepare(PROFILE, options, arguments, result, call)
-
-
-def bind(known: Any, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
-    """Return the same by a prepared request; None if the request cannot be bound."""
-    bound = known.bind(profile, arguments, 0, lambda: 7)
-    return bound and (known.options, *bound, known.shapes)
-
-
-def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
-    """Return a comparable value, with arrays by their bytes."""
-    keys = [(type(output.key), output) for output in options.outputs]
-    inputs = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in bound.inputs]
+        return type(error), str(error)
+    keys = [(type(output.key), output) for output in plan.options.outputs]
+    inputs = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in v1_request.inputs]
     tensors = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in call.inputs]
-    bare = bound._replace(inputs=()), call._replace(inputs=())
-    return options.batch_size, keys, inputs, tensors, bare, shapes
+    bare = v1_request._replace(inputs=()), call._replace(inputs=())
+    return plan.options.batch_size, keys, inputs, tensors, bare, shapes
+
+
+def check(first: RunArguments, second: RunArguments) -> bool:
+    """Check that a plan that suits arguments binds them as their own plan. True if it suits."""
+    plan = compiled(first)
+    if not plan.suits(PROFILE, second):
+        return False
+    assert comparable(plan, second) == comparable(compiled(second), second)
+    return True
 
 
 @settings(max_examples=600)
 @given(GOOD, REQUESTS, st.sets(st.integers(0, 4), max_size=2))
-def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int]) -> None:
-    """A bound request equals the request of the complete code."""
+def test_a_request_after_another_one(first: Any, other: Any, changes: set[int]) -> None:
+    """A request that another one's plan suits equals the request of its own plan."""
     second = arguments_of(
         *(theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other)))
     )
-    bound = bind(prepared_by(arguments_of(*first)), second)
-    if bound is None:
-        assert changes, "a request that is equal to the first one can be bound"
-        return
-    assert comparable(*bound) == comparable(*long_way(second))
+    try:
+        suits = check(arguments_of(*first), second)
+    except ArgumentError:  # a number is no integer: the first request of a kind is refused too
+        suits = True
+    assert suits or changes, "a plan suits a request that is equal to the first one"
 
 
 @given(REQUESTS)
-def test_whatever_is_prepared_first(first: Any) -> None:
-    """Odd requests that succeed are prepared correctly or not at all."""
+def test_whatever_is_compiled_first(first: Any) -> None:
+    """An odd request is bound by its plan, or refused, a second time as the first time."""
     arguments = arguments_of(*first)
-    expected = long_way(arguments)
-    known = None if isinstance(expected, Exception) else prepared_by(arguments)
-    bound = known and bind(known, arguments)
-    if bound is not None:
-        assert comparable(*bound) == comparable(*expected)
+    try:
+        plan = compiled(arguments)
+    except ERRORS:
+        return
+    before = comparable(plan, arguments)
+    check(arguments, arguments)
+    assert comparable(plan, arguments) == before
 
 
 INPUTS_OF_ONE, PLAIN = ONE[0], ONE[1:]
@@ -176,29 +188,45 @@ CLASSES = arguments_of(INPUTS_OF_ONE, {"ANY": (2, 1)}, PLAIN)
 
 
 @pytest.mark.parametrize("change", [{"flags": 1}, {"correlation_id": 3}], ids=str)
-def test_classes_of_a_sequence_are_not_bound(change: Any) -> None:
-    """A request for classes is bound, and prepared, unless it is one of a sequence."""
+def test_classes_of_a_sequence(change: Any) -> None:
+    """The server classifies requests of a sequence, and of none with the same plan."""
     # docs/v2-mapping.md §1
-    sequence = CLASSES._replace(**change)
-    assert bind(prepared_by(CLASSES), CLASSES) is not None
-    assert bind(prepared_by(CLASSES), sequence) is None
-    assert prepared_by(sequence) is None
+    labelled = TensorSpec("OUT", "FP32", (4,), label_filename="labels.txt")
+    profile = ModelProfile("m", 4, {"ANY": ANY}, {"OUT": labelled})
+    plain = arguments_of({"ANY": [ARRAYS[0]]}, {"OUT": (2, 1)}, PLAIN)
+    sequence = plain._replace(**change)
+    plan = compiled(plain, profile)
+    counts = []
+    for arguments in (plain, sequence, plain):
+        assert plan.suits(profile, arguments)
+        _, call, _ = bound(plan, arguments, profile)
+        counts += [output.class_count for output in call.outputs]
+    assert counts == [0, 1, 0]
 
 
-@pytest.mark.parametrize("form", [np.array(1), np.arange(2), (2, np.arange(2))], ids=str)
-def test_arrays_as_forms(form: Any) -> None:
-    """A form that cannot be compared goes the long way, whose error is v1's."""
-    assert bind(prepared_by(CLASSES), CLASSES._replace(outputs={"ANY": form})) is None
+@pytest.mark.parametrize("form", [np.array(1), np.arange(2), (2, np.arange(2)), (), 2], ids=str)
+def test_odd_forms(form: Any) -> None:
+    """A form that cannot be compared suits no plan, so its error is v1's."""
+    assert not compiled(CLASSES).suits(PROFILE, CLASSES._replace(outputs={"ANY": form}))
+
+
+def test_two_wrong_inputs() -> None:
+    """The first wrong input is refused, also if only its data are wrong."""
+    texts = np.array(["long text"], object)
+    inputs = {"FIXED": [texts.reshape(1, 1)], "OTHER": [ARRAYS[0]]}
+    arguments = arguments_of(inputs, {"ANY": (1,)}, PLAIN)
+    with pytest.raises(InferenceServerException, match="invalid size 13 bytes for input 'FIXED'"):
+        bound(compiled(arguments), arguments)
 
 
 def test_other_replies_are_not_read() -> None:
-    """The long way reads classes, replies without the outputs, and those of servers not Triton."""
+    """A plan reads no classes, no replies without the outputs, and none of servers not Triton."""
     # docs/v1-behaviour.md §4.2
-    assert prepared_by(CLASSES).read(FIRST) is None
-    known = prepared_by(arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN))
-    assert known.read(FIRST) is not None
-    assert known.read(FIRST._replace(outputs=())) is None
-    assert known.read(FIRST._replace(model_version="v1")) is None
+    assert compiled(CLASSES).read(FIRST) is None
+    plan = compiled(arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN))
+    assert plan.read(FIRST) is not None
+    assert plan.read(FIRST._replace(outputs=())) is None
+    assert plan.read(FIRST._replace(model_version="v1")) is None
 
 
 def test_no_data_is_kept() -> None:
@@ -206,17 +234,18 @@ def test_no_data_is_kept() -> None:
     array = np.zeros(2, np.float32)
     gone = weakref.ref(array)
     arguments = arguments_of({"ANY": [array], "FIXED": [SQUARES[0]]}, {"ANY": (1,)}, PLAIN)
-    known = prepared_by(arguments)
+    plan = compiled(arguments)
+    bound(plan, arguments)
     del array, arguments
-    assert known is not None
+    assert plan is not None
     assert gone() is None
 
 
 def test_a_reloaded_model() -> None:
-    """A request prepared for another configuration is not used, even if it looks equal."""
+    """A plan for another configuration is not used, even if it looks equal."""
     arguments = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
     other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
-    assert bind(prepared_by(arguments), arguments, other) is None
+    assert not compiled(arguments).suits(other, arguments)
 
 
 # -------------------------------------------------------------------------------- replies
@@ -253,11 +282,11 @@ def entries(results: Any) -> Any:
     ]
 
 
-def outcome(known: Any, bound: Any, reply: InferReply) -> Any:
+def outcome(plan: Plan, v1_request: Any, reply: InferReply) -> Any:
     """Return the results by the complete code, or the error."""
     try:
-        reply_of_v1 = to_v1.v1_reply(PROFILE, bound, reply, None)
-        return entries(results_of(known.options, reply_of_v1))
+        reply_of_v1 = to_v1.v1_reply(PROFILE, v1_request, reply, None)
+        return entries(results_of(plan.options, reply_of_v1))
     except (ServerError, BackendError, InferenceServerException) as error:
         return error
 
@@ -268,12 +297,12 @@ OTHER_TYPE = FIRST._replace(outputs=(TensorOut("ANY", "BYTES", (1, 2), b"0"),))
 @example(OTHER_TYPE, ("ANY",))
 @given(st.one_of(st.just(FIRST), REPLIES), st.sampled_from([("ANY",), ("TEXT", "ANY")]))
 def test_a_reply(reply: InferReply, names: Any) -> None:
-    """A reply that a prepared request reads is read as by the complete code."""
+    """A reply that a plan reads is read as by the complete code."""
     arguments = arguments_of(INPUTS_OF_ONE, dict.fromkeys(names, (1,)), PLAIN)
-    known = prepared_by(arguments)
-    _, bound, _, _ = bind(known, arguments)
-    reading = known.read(reply)
-    assert reading is None or entries(reading[1]) == outcome(known, bound, reply)
+    plan = compiled(arguments)
+    v1_request, _, _ = bound(plan, arguments)
+    reading = plan.read(reply)
+    assert reading is None or entries(reading[1]) == outcome(plan, v1_request, reply)
 
 
 # ----------------------------------------------------------------------------- replacement
@@ -290,20 +319,20 @@ class Program:
 
     def __init__(self, context: InferContext, monkeypatch: pytest.MonkeyPatch) -> None:
         self._context = context
-        self._long: list[object] = []
-        monkeypatch.setattr(request, "build", partial(self._note, request.build))
+        self._compiled = 0
+        monkeypatch.setattr(infer_session, "compile_plan", self._compile)
 
-    def _note(self, build: Any, *arguments: Any) -> Any:
-        self._long.append(arguments)
-        return build(*arguments)
+    def _compile(self, *arguments: Any) -> Plan:
+        self._compiled += 1
+        return compile_plan(*arguments)
 
-    def is_bound(self, size: int) -> bool:
-        """True if a request with an array of this size is bound."""
-        before = len(self._long)
+    def compiles(self, size: int) -> bool:
+        """True if a request with an array of this size has a plan compiled."""
+        before = self._compiled
         array = np.zeros(size, np.float32)
         results = self._context.run({"INPUT": [array]}, {"OUTPUT": InferContext.ResultFormat.RAW})
         assert len(results["OUTPUT"][0]) == size
-        return len(self._long) == before
+        return self._compiled > before
 
 
 @pytest.fixture
@@ -314,10 +343,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
         yield Program(context, monkeypatch)
 
 
-def test_equal_requests_are_bound_from_the_second_on(program: Program) -> None:
-    """A loop uses the complete code once, and once more after its arrays change their shape."""
-    assert [program.is_bound(size) for size in (2, 2, 2, 3, 3, 2, 2)] == [
-        *(False, True, True),
-        *(False, True),
-        *(False, True),
-    ]
+def test_equal_requests_compile_once(program: Program) -> None:
+    """A loop compiles one plan, and another one whenever its arrays change their shape."""
+    compiled_for = [program.compiles(size) for size in (2, 2, 2, 3, 3, 2, 2)]
+    assert compiled_for == [True, False, False, True, False, True, False]

@@ -1,0 +1,247 @@
+"""The plan of a context's requests: compiled from its first call, run by this and later calls.
+
+Programs call ``run`` in a loop, with new data in arrays of the same kind. :func:`compile_plan`
+checks all that is the same for each of these calls, in v1's order and words. :meth:`Plan.bind`
+checks and binds the rest: data, numbers and ids. A call of another kind compiles another plan.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.arguments import RunArguments
+from tritonclient_shim.core.errors import (
+    BackendError,
+    InferenceServerException,
+    UnreadableReply,
+)
+from tritonclient_shim.core.model import (
+    InferCall,
+    InferReply,
+    ModelProfile,
+    TensorOut,
+    V1Input,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.translate import open_servers, request, to_v1, to_v2
+from tritonclient_shim.translate.request import (
+    CLASS,
+    RAW,
+    InputBinder,
+    LookUp,
+    Options,
+    kind_of_array,
+)
+from tritonclient_shim.translate.result import MAX_DIMS, arrays
+from tritonclient_shim.translate.to_v2 import CallPlan
+
+#: A reply without its outputs, and the results of these.
+Reading = Tuple[V1Reply, Dict[Any, List[Any]]]
+
+
+class Plan:
+    """How calls of one kind become requests, and requests become v2 calls.
+
+    ``profile`` is the model that it is compiled for. Nothing in it changes except for the call
+    plans that it keeps, so any thread may use it.
+    """
+
+    def __init__(
+        self,
+        profile: ModelProfile,
+        complete: ModelProfile,
+        options: Options,
+        binders: list[InputBinder],
+        outputs: Any,
+    ) -> None:
+        self.profile = profile
+        self.options = options
+        self._complete = complete  # the profile with the tensors that only the caller declares
+        self._binders = binders
+        self._outputs = tuple([requested.output for requested in options.outputs])
+        self._forms = [*outputs.items()] if _are_plain(outputs) else None
+        self._readers = _readers_of(profile, options)
+        #: By whether requests have a correlation id, and flags: see compile_call.
+        self._call_plans: dict[tuple[bool, bool], CallPlan] = {}
+
+    def suits(self, profile: ModelProfile, arguments: RunArguments) -> bool:
+        """True if these arguments would compile to an equal plan, whatever their numbers are.
+
+        False if that is uncertain, as with shared memory, whose handles are looked up each time.
+        """
+        inputs = arguments.inputs
+        outputs = arguments.outputs
+        if profile is not self.profile or self._forms is None:  # the model may be reloaded
+            return False
+        if type(inputs) is not dict or len(inputs) != len(self._binders):
+            return False
+        if type(arguments.batch_size) is not int or type(outputs) is not dict:
+            return False
+        if arguments.batch_size != self.options.batch_size:
+            return False
+        if len(outputs) != len(self._forms):
+            return False
+        for (key, form), (known_key, known_form) in zip(outputs.items(), self._forms):
+            if key is known_key and form is known_form:
+                continue
+            # Equal values may have other types: the results have the caller's keys, and 5.0 is no
+            # number of classes.
+            if type(key) is not type(known_key) or key != known_key:
+                return False
+            if not _is_plain(form) or form != known_form:
+                return False
+        try:
+            for binder, (key, value) in zip(self._binders, inputs.items()):
+                if key != binder.key or type(value) is not list:
+                    return False
+                if [*map(kind_of_array, value)] != binder.kinds:
+                    return False
+        except AttributeError:  # not an array
+            return False
+        return True
+
+    def bind(
+        self,
+        arguments: RunArguments,
+        numbers: request.Numbers,
+        shapes: request.StickyShapes,
+        look_up: LookUp,
+        model_version: int,
+        correlation_id: int,
+        next_id: Callable[[], int],
+    ) -> V1Request:
+        """Return the request of these arguments. Raise v1's errors of inputs.
+
+        ``correlation_id`` is that of the request, 0 for none. ``next_id`` is called at the end.
+        """
+        bound: dict[str, V1Input] = {}
+        for binder, value in zip(self._binders, arguments.inputs.values()):
+            item = binder.bind(value, shapes, look_up)
+            bound[item.name] = item
+        batch_size = self.options.batch_size or 1
+        inputs = []
+        for name in self._complete.inputs:
+            if name not in bound:
+                raise request.too_few(name, batch_size, 0)
+            inputs.append(bound[name])
+        v1_request = V1Request(  # by position, see CallPlan.bind
+            model_version,
+            batch_size,
+            tuple(inputs),
+            self._outputs,
+            correlation_id,
+            numbers.flags,
+            numbers.priority,
+            numbers.timeout_us,
+            next_id(),
+        )
+        if self._complete is not self.profile:
+            return open_servers.with_types(self._complete, v1_request)
+        return v1_request
+
+    def call(self, profile: ModelProfile, v1_request: V1Request, protocol: str) -> InferCall:
+        """Return the call of a request that this plan has bound. Raise ServerError.
+
+        The profile is another one if the model was reloaded meanwhile.
+        """
+        if profile is not self.profile or self._forms is None:
+            return to_v2.infer_call(profile, v1_request, protocol)
+        kind = (bool(v1_request.correlation_id), bool(v1_request.flags))
+        plan = self._call_plans.get(kind)
+        if plan is None:
+            plan = self._call_plans[kind] = to_v2.compile_call(profile, v1_request, protocol)
+        return plan.bind(v1_request)
+
+    def read(self, outcome: InferReply | BackendError) -> Reading | None:
+        """Return what is read of a reply with the outputs that were asked for, all as arrays.
+
+        None of any other outcome: :meth:`Answered.reply` reads it, or words its error.
+        """
+        readers = self._readers
+        if isinstance(outcome, BackendError) or not len(outcome.outputs) == len(readers) > 0:
+            return None
+        version = to_v1.version_number(outcome.model_version)
+        if version < 0:  # Triton numbers its versions: another server may have replaced it
+            return None
+        tensors = {tensor.name: tensor for tensor in outcome.outputs}
+        batch_size = self.options.batch_size
+        results = {}
+        try:
+            for reader in readers:
+                entries = reader.read(tensors.get(reader.name), batch_size)
+                if entries is None:
+                    return None
+                results[reader.key] = entries
+        except (InferenceServerException, UnreadableReply):
+            return None
+        name = outcome.model_name or self.profile.name
+        return V1Reply(name, version, batch_size, ()), results
+
+
+class _Reader(NamedTuple):
+    """Reads an output of which the model declares the type, from its tensor in a reply."""
+
+    key: Any
+    name: str
+    datatype: str
+    batching: bool
+
+    def read(self, tensor: TensorOut | None, batch_size: int) -> list[Any] | None:
+        """Return the arrays of the output; None for a tensor that is not as declared."""
+        if tensor is None or tensor.data is None or tensor.datatype != self.datatype:
+            return None
+        shape = tensor.shape
+        if self.batching:
+            if shape[:1] != (batch_size,):
+                return None
+            shape = shape[1:]
+        if len(shape) > MAX_DIMS:
+            return None
+        return read(arrays, self.datatype, shape, tensor.data, batch_size)
+
+
+def _readers_of(profile: ModelProfile, options: Options) -> list[_Reader]:
+    """Return a reader for each output; none if one of them is not a plain array.
+
+    Then :meth:`Answered.reply` reads the reply: labels of classes may change, shared memory is the
+    program's, and metadata of open servers promise nothing.
+    """
+    if not profile.server.configurations or not options.batch_size:
+        return []
+    readers = []
+    names = set()
+    for key, output, region in options.outputs:
+        spec = profile.outputs[output.name]
+        if region is not None or output.class_count is not None or output.name in names:
+            return []
+        if spec.is_shape_tensor or not dtypes.itemsize(spec.datatype):
+            return []
+        names.add(output.name)
+        readers.append(_Reader(key, output.name, spec.datatype, profile.batching))
+    return readers
+
+
+def compile_plan(profile: ModelProfile, arguments: RunArguments, look_up: LookUp) -> Plan:
+    """Return the plan of a call. Raise v1's errors of everything before the inputs."""
+    complete = open_servers.completed(profile, arguments)
+    options = request.parse_options(complete, arguments, look_up)
+    batch_size = options.batch_size or 1
+    binders = [
+        request.compile_input(complete, key, value, batch_size)
+        for key, value in arguments.inputs.items()
+    ]
+    return Plan(profile, complete, options, binders, arguments.outputs)
+
+
+def _are_plain(outputs: Any) -> bool:
+    """True if all forms are RAW or (CLASS, k), without shared memory."""
+    return type(outputs) is dict and all(map(_is_plain, outputs.values()))
+
+
+def _is_plain(form: Any) -> bool:
+    if type(form) is not tuple or {*map(type, form)} != {int}:
+        return False
+    return form == RAW or (len(form) == 2 and form[0] == CLASS)
