@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Callable, NamedTuple, cast
@@ -33,6 +32,7 @@ from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.plan import Plan, Reading, compile_plan
+from tritonclient_shim.session.reloads import Doubt
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
@@ -78,8 +78,7 @@ class Completed(NamedTuple):
             return result.results_of(self.options, self.reply, self.client_id)
         except (RegionError, UnreadableReply) as error:
             if isinstance(error, UnreadableReply) and self.answered is not None:
-                with suppress(BackendError):  # the context is closed
-                    self.answered.read_configuration()
+                self.answered.reloaded(Doubt.UNREADABLE)
             raise InferenceServerException(str(error)) from shown_cause(error)
 
 
@@ -139,7 +138,7 @@ class InferSession(ServerSession):
         try:
             open_servers.check_context(known, *asked)
         except InvalidRequest:
-            if not self._model.reloaded(self.backend, known):
+            if not self._model.reloaded(self, known, Doubt.REFUSED_HERE):
                 raise
             open_servers.check_context(self._model.profile or known, *asked)
 
@@ -235,7 +234,7 @@ class InferSession(ServerSession):
         try:
             plan, v1_request = self._bound(profile, arguments, next_id)
         except InferenceServerException:  # perhaps an outdated configuration refused it
-            if not self._reloaded(profile):
+            if not self._model.reloaded(self, profile, Doubt.REFUSED_HERE):
                 raise
             profile = self._model.profile or profile
             plan, v1_request = self._bound(profile, arguments, next_id)
@@ -259,13 +258,6 @@ class InferSession(ServerSession):
         """Ask for a model that was not loaded when it was last asked for."""
         with self.guard(next_request_id(), _NO_STATUS):
             return self._model.read(self.backend)
-
-    def _reloaded(self, known: ModelProfile) -> bool:
-        """Read the configuration again. True if it has changed, and the server told it in time."""
-        try:
-            return self._model.reloaded(self.backend, known)
-        except BackendError:  # no backend
-            return False
 
     def _bound(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]

@@ -21,7 +21,6 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     InvalidRequest,
     ServerError,
-    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.model import (
@@ -34,8 +33,9 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.core.server_sentences import Meaning, says
-from tritonclient_shim.session.models import BUSY, KnownModel
+from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.plan import Plan, Reading
+from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context, check_request
@@ -91,7 +91,7 @@ class Inference(NamedTuple):
                 if version:
                     self.model.check_version(backend, version)
             # The profile may be outdated, or of a confused server: read it once more.
-            if not self.model.reloaded(backend, profile):
+            if not self.model.reloaded(self.session, profile, Doubt.REFUSED_HERE):
                 raise
         return self._sendable(self.model.read(backend), streaming)
 
@@ -285,9 +285,7 @@ class Answered(NamedTuple):
         elif sent.stateful:
             self._check_server(outcome)
         inference = sent.inference
-        return inference.model.v1_reply(
-            inference.session.backend, sent.profile, sent.request, outcome
-        )
+        return inference.model.v1_reply(inference.session, sent.profile, sent.request, outcome)
 
     def _within_regions(self, error: BackendError) -> Sendable | None:
         """Return the request with smaller outputs, if one of them ended behind its region.
@@ -304,32 +302,26 @@ class Answered(NamedTuple):
 
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
-        if isinstance(error, UnreadableReply):
-            self.read_configuration()  # for the next request: this one was answered, if oddly
-            refused = False
-        elif isinstance(error, ForeignError):
-            refused = bool(error.refusal)  # else it has answered, if oddly
-        elif isinstance(error, ServerError):
-            refused = not isinstance(error, InvalidRequest) and error.code not in BUSY
-        else:
-            refused = False
-        sent = self.sent
-        if not (refused and self.read_configuration()):
+        doubt = doubt_of(error)
+        if not self.reloaded(doubt) or not CONSEQUENCES[doubt].sends_again:
             return False
+        sent = self.sent
         if sent.call is _SENT or sent.stateful:
             self._check_request()
             return False
         return True
 
-    def read_configuration(self) -> bool:
-        """Read the configuration again. True if it has changed since the request was made."""
+    def reloaded(self, doubt: Doubt) -> bool:
+        """Read the configuration again if the doubt asks for it. True if it has changed."""
         inference = self.sent.inference
-        return inference.model.reloaded(inference.session.backend, self.sent.profile)
+        return inference.model.reloaded(inference.session, self.sent.profile, doubt)
 
     def _check_server(self, reply: InferReply) -> None:
         """Raise InvalidRequest if another server has answered, which misunderstands the request."""
         # Triton numbers its versions: another server may have replaced it.
-        if to_v1.version_number(reply.model_version) < 0 and self.read_configuration():
+        if to_v1.version_number(reply.model_version) >= 0:
+            return
+        if self.reloaded(Doubt.OTHER_SERVER):
             self._check_request()
 
     def _check_version(self, reply: InferReply) -> None:

@@ -5,9 +5,8 @@ Triton's extensions, has none. Then the model's metadata are read instead. A ser
 is when it is asked for a configuration, so Triton is asked nothing more. The connection remembers
 it for all models and contexts.
 
-Configuration or metadata are read again if the server refuses a request, if a reply has another
-data type or cannot be read, and if this side refuses a request because of them. The model may have
-been reloaded, or the server confused. A refusal costs one small request at most.
+Configuration or metadata are read again when :mod:`~tritonclient_shim.session.reloads` says so. The
+model may have been reloaded, or the server confused. A refusal costs one small request at most.
 
 Other labels show in no reply. So configuration and labels are read again before outputs are
 classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
@@ -50,13 +49,13 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.core.questions import Questions
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, recognise
+from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
+from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
 
 _Answer = TypeVar("_Answer")
 
-#: Refusals of a server that has too much to do: they say nothing about the model.
-BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
 #: Seconds for which a busy server is not asked for labels again.
 LABELS_PAUSE = 1.0
 
@@ -155,15 +154,18 @@ class KnownModel:
             self._index[self.name] = self
         return self.profile or profile
 
-    def reloaded(self, backend: Backend, known: ModelProfile) -> bool:
-        """Read the configuration again. True if it is not the one that was known.
+    def reloaded(self, session: ServerSession, known: ModelProfile, doubt: Doubt) -> bool:
+        """Read the configuration again if the doubt asks for it. True if it has changed.
 
         One that cannot be read, as of a model that is no longer loaded, stays as it was: v1's
         contexts kept theirs, and the server refuses each request. So does one that the server does
         not send within seconds. The caller has an error or a reply already.
         """
+        if not CONSEQUENCES[doubt].reads_configuration:
+            return False
         try:
-            return self.ask_in_time("configuration", partial(self._ask_anew, backend)) != known
+            ask = partial(self._ask_anew, session.backend)
+            return self.ask_in_time("configuration", ask) != known
         except (BackendError, RuntimeError, TimeoutError):
             return False
 
@@ -178,7 +180,11 @@ class KnownModel:
         return self._questions.ask((subject, headers), partial(call_with, headers, ask))
 
     def v1_reply(
-        self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
+        self,
+        session: ServerSession,
+        profile: ModelProfile,
+        request: V1Request,
+        answer: InferReply,
     ) -> V1Reply:
         """Return the v1 reply of a v2 reply. Raise ServerError if v1's server refused it.
 
@@ -191,9 +197,9 @@ class KnownModel:
             self._misfit = profile
         elif classified and not to_v2.stateful(profile, request) and not self._believed():
             doubtful = True
-        if doubtful and self.reloaded(backend, profile) and self.profile is not None:
-            profile = self.profile
-        labels = partial(self._labels_of, backend, profile, request, answer.model_version)
+        if doubtful and self.reloaded(session, profile, Doubt.MISFIT):
+            profile = self.profile or profile
+        labels = partial(self._labels_of, session.backend, profile, request, answer.model_version)
         return read(to_v1.v1_reply, profile, request, answer, labels)
 
     def _labels_of(
@@ -244,7 +250,7 @@ class KnownModel:
         except UnreadableReply:  # no refusal: whatever answers so is not to be trusted
             raise
         except BackendError as error:
-            if isinstance(error, TransportError) or getattr(error, "code", "") in BUSY:
+            if isinstance(error, TransportError) or doubt_of(error) is Doubt.BUSY:
                 self._labels_refused_at = monotonic()
         except RuntimeError:  # no thread
             pass
