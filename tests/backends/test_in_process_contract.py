@@ -71,12 +71,10 @@ class TestInProcessBackend(Contract):
         """A request that contexts let pass, and that does not fit its model, is refused."""
         super().test_refusal(backend, case)
 
-    def test_stream_with_headers(self, backend: Any) -> None:
-        """A stream accepts metadata, as a real server's stream does."""
+    def test_stream_of_either_protocol(self, backend: Any) -> None:
+        """A stream answers a request under its id."""
         replies: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
-        stream = backend.open_stream(
-            lambda *reply: replies.put(reply), lambda _: None, (("name", "value"),)
-        )
+        stream = backend.open_stream(lambda *reply: replies.put(reply), lambda _: None)
         stream.send(simple(request_id="7"))
         wire_id, outcome = replies.get(timeout=PATIENCE)
         stream.close()

@@ -44,7 +44,7 @@ class FakeBackend:
     def __init__(self) -> None:
         self.streams: list[FakeStream] = []
 
-    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
+    def open_stream(self, on_reply: Any, on_end: Any) -> FakeStream:
         self.streams.append(FakeStream(on_reply, on_end))
         return self.streams[-1]
 

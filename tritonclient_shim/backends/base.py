@@ -45,7 +45,11 @@ _current = _Current()
 
 
 def current_headers() -> CallHeaders:
-    """Return the headers, or metadata, for this thread's calls; names are in lower case."""
+    """Return the headers, or metadata, for this thread's calls; names are in lower case.
+
+    Every call to a server takes them when it is made, inferences and streams too. Nothing else
+    carries headers of single calls.
+    """
     return _current.headers
 
 
@@ -210,8 +214,6 @@ class StreamingBackend(Backend):
         """
         raise NotImplementedError
 
-    def open_stream(
-        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
-    ) -> InferStream:
-        """Open one stream of ModelStreamInfer, with metadata of its own."""
+    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> InferStream:
+        """Open one stream of ModelStreamInfer."""
         raise NotImplementedError

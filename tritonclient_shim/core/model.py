@@ -206,7 +206,6 @@ class InferCall(NamedTuple):
     priority: int = 0
     timeout_us: int = 0
     binary: bool = True  # False: over HTTP, tensors are JSON
-    headers: tuple[tuple[str, str], ...] = ()  # or metadata, for this call alone
 
 
 class TensorOut(NamedTuple):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Callable, Mapping, NamedTuple, Union
 
-from tritonclient_shim.backends.base import CallHeaders, Outcome
+from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -59,8 +59,7 @@ class Inference(NamedTuple):
 
     ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
     id in the request's header, 0 for none, which the reply repeats (docs/v1-behaviour.md §4.5).
-    ``headers`` go with the call beside the request, as headers or metadata. ``plan`` is the plan
-    of a context's request, which was made from ``started_ns`` to ``sent_ns``.
+    ``plan`` is the plan of a context's request, which was made from ``started_ns`` to ``sent_ns``.
     """
 
     session: ServerSession
@@ -69,7 +68,6 @@ class Inference(NamedTuple):
     request_id: int
     client_id: int
     make: MakeRequest
-    headers: CallHeaders = ()
     plan: Plan | None = None
     started_ns: int = 0
     sent_ns: int = 0
@@ -113,8 +111,6 @@ class Inference(NamedTuple):
             call = self.plan.call(profile, request, protocol)
         if streaming:
             check_context(profile, -1, 0, streaming=True)
-        if self.headers:
-            call = call._replace(headers=self.headers)
         return Sendable(self, profile, request, call)
 
     def run(self, send: Send) -> Answer:

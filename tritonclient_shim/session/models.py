@@ -269,7 +269,7 @@ class KnownModel:
         loads, now = _loads, monotonic()
         asking = to_v2.with_first_entry(profile, request)  # all entries have these labels
         call = to_v2.label_call(profile, asking, spec.name, backend.endpoint.protocol)
-        reply = backend.infer(call._replace(model_version=version, headers=current_headers()))
+        reply = backend.infer(call._replace(model_version=version))
         texts = [item.data for item in reply.outputs if item.datatype == dtypes.STRING.v2]
         # A v2 server without the classification extension answers with the tensor, if with any.
         data = texts[0] if texts else None

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import count
 from typing import Callable
 
-from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import (
     INTERPRETER_ENDS,
@@ -80,7 +80,7 @@ class RequestStream:
 
     ``on_end(stream, error)`` is called once, on the stream's thread, with the error that ended the
     stream, None for a regular end. It may :meth:`fail` the requests without an answer. ``number``
-    is that of a stream whose sequences this one continues. ``headers`` are its metadata.
+    is that of a stream whose sequences this one continues.
     """
 
     def __init__(
@@ -89,7 +89,6 @@ class RequestStream:
         sequences: Sequences,
         on_end: Callable[[RequestStream, BackendError | None], None],
         number: int | None = None,
-        headers: CallHeaders = (),
     ) -> None:
         self.ended = False
         #: True if it was closed for a fork and nothing was lost: another one may continue it.
@@ -101,7 +100,7 @@ class RequestStream:
         #: collector meet here without a lock: one of them takes each receiver out.
         self._outstanding: dict[str, Done] = {}
         self._on_end = on_end
-        self._stream = backend.open_stream(self._answer, self._end, headers)
+        self._stream = backend.open_stream(self._answer, self._end)
         forks.pause(self)
 
     def send(self, call: InferCall, done: Done) -> None:

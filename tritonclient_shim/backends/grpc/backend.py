@@ -323,7 +323,7 @@ class GrpcBackend(StreamingBackend):
     def infer(self, call: InferCall) -> InferReply:
         """Make one inference, without a deadline (docs/v1-behaviour.md §10.4)."""
         request, use = [encode_request(call)], shm_use(call)
-        data = self._call(methodcaller("exchange", request, call.headers), use.regions)
+        data = self._call(methodcaller("exchange", request, current_headers()), use.regions)
         request.clear()  # perhaps as large as the reply
         return read(decode_reply, data, use.outputs)
 
@@ -340,7 +340,9 @@ class GrpcBackend(StreamingBackend):
             raise
 
     def _send(self, call: InferCall, done: Done, entry: Call) -> None:
-        body, use, headers = encode_request(call), shm_use(call), call.headers
+        body = encode_request(call)
+        use = shm_use(call)
+        headers = current_headers()
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
             return connection, connection.start(body, headers)
@@ -355,7 +357,7 @@ class GrpcBackend(StreamingBackend):
 
     def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
         """Encode the request now, on whichever thread, and send it in the event loop."""
-        return partial(self._in_loop, encode_request(call), shm_use(call), call.headers)
+        return partial(self._in_loop, encode_request(call), shm_use(call), current_headers())
 
     async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
         try:
@@ -369,10 +371,9 @@ class GrpcBackend(StreamingBackend):
             return backend_error
         return outcome_of(decode_reply, reply, use.outputs)
 
-    def open_stream(
-        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
-    ) -> GrpcStream:
+    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
         """Open a stream; a server that cannot be reached shows at ``on_end``."""
+        headers = current_headers()
         return self._call(
             lambda connection: GrpcStream(
                 partial(connection.stream, headers=headers), on_reply, on_end, connection.fail

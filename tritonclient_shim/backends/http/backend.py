@@ -140,7 +140,7 @@ class HttpBackend(Backend):
         if copied:
             body = [body[0], b"".join(body[1:])]
         path = f"{model_path(call.model_name, call.model_version)}/infer"
-        return self._http.prepare("POST", path, {**headers, **dict(call.headers)}, body)
+        return self._http.prepare("POST", path, headers, body)
 
     # ---------------------------------------------------------------------------- client
 

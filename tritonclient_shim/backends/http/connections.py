@@ -288,22 +288,19 @@ class HttpClient:
         headers: Mapping[str, Any] = _NO_HEADERS,
         body: Sequence[Buffer] = (),
     ) -> Reply:
-        """Send one request, return its reply; TransportError without one.
-
-        ``headers`` replace those of the thread's calls, and these the client's own.
-        """
-        return self.prepare(method, path, {**dict(current_headers()), **headers}, body)()
+        """Send one request, return its reply; TransportError without one. See :meth:`prepare`."""
+        return self.prepare(method, path, headers, body)()
 
     def prepare(
         self, method: str, path: str, headers: Mapping[str, Any], body: Sequence[Buffer] = ()
     ) -> Callable[[], Reply]:
         """Return a function that sends the request, also after ``close``, and returns the reply.
 
-        ``path`` is below the prefix of the endpoint. ``headers`` replace the client's own. The
-        pieces of ``body`` are read when the function runs.
+        ``path`` is below the prefix of the endpoint. ``headers`` replace those of the thread's
+        calls, and these the client's own. The pieces of ``body`` are read when the function runs.
         """
         pool = self._pool or self.pool
-        head = self._head(method, path, tuple(headers.items()))
+        head = self._head(method, path, (*current_headers(), *headers.items()))
         if method == "POST":
             head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
         return partial(pool.request, (head + b"\r\n", *body), method == "GET")

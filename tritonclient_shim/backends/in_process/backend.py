@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Callable
 
 from tritonclient_shim.backends.base import (
-    CallHeaders,
     Done,
     Outcome,
     StreamEnd,
@@ -87,10 +86,8 @@ class InProcessBackend(StreamingBackend):
             taken = _copied(call)
             self._threads.execute(lambda: done(self._outcome(taken)))
 
-    def open_stream(
-        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
-    ) -> _InProcessStream:
-        """Open a stream that answers one request after the other; no model sees ``headers``."""
+    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> _InProcessStream:
+        """Open a stream that answers one request after the other."""
         return _InProcessStream(self._outcome, on_reply, on_end)
 
     def _outcome(self, call: InferCall) -> Outcome:

@@ -149,7 +149,7 @@ class V1Stream:
 
     async def _response(self, entry: _Entry) -> tuple[Any, bytes]:
         try:
-            return await self._inference.read(await self._answer(entry), response_of)
+            return await self._inference.read(await self._answer(entry), self._headers, response_of)
         except Exception as error:  # the client waits for an answer, whatever has failed
             failure = self._upstream.failure(error)
             return failure, refusal_of(failure, entry.inference.client_id)
@@ -184,7 +184,7 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        inference = self._upstream.service.inference(request)._replace(headers=self._headers)
+        inference = self._upstream.service.inference(request)
         model = request.model_name
         record = self._access_log.rpc("StreamInfer", model, len(data), self._context)
         entry = _Entry(inference, record)
@@ -225,8 +225,8 @@ class V1Stream:
             backend = cast(StreamingBackend, self._upstream.session.backend)
             fragile = await self._on_thread(is_fragile, backend)
             self._checked = set() if fragile else None
-            self._stream = RequestStream(
-                backend, self._sequences, self._ended, self._number, self._headers
+            self._stream = call_with(
+                self._headers, RequestStream, backend, self._sequences, self._ended, self._number
             )
             self._number = self._stream.number
         stream, call = self._stream, sendable.call

@@ -62,16 +62,14 @@ class Inferences:
         Raise InferenceServerException if the request was refused, or there is no free slot within
         the time limit.
         """
-        if headers:
-            inference = inference._replace(headers=headers)
         await self._slot()
         start = time.monotonic()
         try:
-            answer = await self._ask(inference)
+            answer = await self._ask(inference, headers)
         finally:
             self._free.release()
             self._meter.upstream(self._protocol, time.monotonic() - start)
-        return await self.read(answer, make)
+        return await self.read(answer, headers, make)
 
     async def _slot(self) -> None:
         if not self._free.locked():
@@ -84,15 +82,16 @@ class Inferences:
             error = TransportError(_NO_SLOT.format(self._limit, timeout))
             raise InferenceServerException(error.message) from error
 
-    async def _ask(self, inference: Inference) -> Answer:
+    async def _ask(self, inference: Inference, headers: CallHeaders) -> Answer:
         task: Any = asyncio.current_task()  # of this request alone, in both fronts
         self._waits[task] = time.monotonic()
         try:
             sendable = inference.prepare_promptly()
             if sendable is None:
-                sendable = await self.on_thread(call_with, inference.headers, inference.prepare)
+                sendable = await self.on_thread(call_with, headers, inference.prepare)
             backend = cast(StreamingBackend, self._upstream.session.backend)
-            return Answered(sendable, await backend.infer_in_loop(sendable.call)())
+            send = call_with(headers, backend.infer_in_loop, sendable.call)
+            return Answered(sendable, await send())
         except BackendError as error:
             return Refused(inference, error)
         except asyncio.CancelledError:
@@ -102,15 +101,18 @@ class Inferences:
         finally:
             self._waits.pop(task, None)
 
-    async def read(self, answer: Answer, make: Callable[[Any, V1Reply], T]) -> tuple[Any, T]:
+    async def read(
+        self, answer: Answer, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
+    ) -> tuple[Any, T]:
         """Return v1's status and the result of ``make``, on a thread if it may ask the v2 server.
 
+        ``headers`` go with each call to the server.
         Raise InferenceServerException if the request was refused.
         """
         prompt = isinstance(answer, Answered) and answer.is_prompt()
         if self._upstream.known_id and prompt:
             return self._upstream.response(answer, make)
-        headers, ask = answer.inference.headers, self._upstream.response
+        ask = self._upstream.response
         response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, answer, make)
         return response
 
