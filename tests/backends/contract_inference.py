@@ -25,7 +25,7 @@ from tests.backends.contract_calls import (
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ServerError
-from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, TensorIn
+from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, TensorIn, best_classes
 
 
 class InferenceContract:
@@ -103,7 +103,7 @@ class InferenceContract:
     def test_classification(self, backend: Backend) -> None:
         """Classes come as strings 'value:index:label' (docs/v2-mapping.md §1)."""
         value = tensor("INPUT", np.arange(10, dtype=np.float32).reshape(1, 10))
-        call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", class_count=2),))
+        call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", best_classes(2)),))
         (output,) = backend.infer(call).outputs
         assert (output.datatype, output.shape) == ("BYTES", (1, 2))
         assert bytes_of(output) == strings(b"9.000000:9:l9", b"8.000000:8:l8")

@@ -17,7 +17,7 @@ from tests.backends.contract_calls import (
 from tests.generation_marks import not_on
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import ServerError
-from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
+from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn, best_classes
 
 _FIVE = tensor("INPUT", np.array([[5]], np.int32))
 _TWO = tensor("INPUT", np.array([[5], [6]], np.int32))
@@ -115,6 +115,6 @@ class RefusalContract:
         """Values have six decimals, a blank label has no colon, and ':' in a label stays."""
         # docs/v2-mapping.md §1
         value = tensor("INPUT", np.array([[0, 0, 0, 9, 0, 0, 0, 8.5, 0, 0]], np.float32))
-        call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", class_count=2),))
+        call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", best_classes(2)),))
         (output,) = backend.infer(call).outputs
         assert bytes(output.data or b"") == strings(b"9.000000:3:a:b c", b"8.500000:7")

@@ -16,7 +16,14 @@ from tritonclient_shim.backends.grpc import framing
 from tritonclient_shim.backends.grpc.framing import CUT_FROM, take
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ForeignError, TransportError, UnreadableReply
-from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
+from tritonclient_shim.core.model import (
+    InferCall,
+    InferReply,
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+    best_classes,
+)
 from tritonclient_shim.core.reading import read
 
 UINT64 = st.integers(0, 2**64 - 1)
@@ -41,7 +48,7 @@ INPUTS = st.builds(TensorIn, NAMES, NAMES, SHAPES, CHUNKS, st.just(0), REGIONS).
         byte_size=sum(memoryview(chunk).nbytes for chunk in tensor.chunks)
     )
 )
-OUTPUTS = st.builds(OutputSpec, NAMES, st.integers(0, 2**31 - 1), REGIONS)
+OUTPUTS = st.builds(OutputSpec, NAMES, st.builds(best_classes, st.integers(0, 2**31 - 1)), REGIONS)
 CALLS = st.builds(
     InferCall,
     NAMES,
@@ -75,8 +82,8 @@ def in_one_piece(call: InferCall) -> Any:
     for spec in call.outputs:
         wanted = message.outputs.add(name=spec.name)
         _region(wanted.parameters, spec.shm)
-        if spec.class_count:
-            wanted.parameters["classification"].int64_param = spec.class_count
+        if spec.form.class_count:
+            wanted.parameters["classification"].int64_param = spec.form.class_count
     _parameters(message.parameters, call)
     return message
 

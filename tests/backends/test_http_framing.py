@@ -17,7 +17,7 @@ from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Unsendable
-from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn
+from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn, best_classes
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 REGIONS = st.builds(ShmSlice, NAMES, st.integers(1, 2**40), st.integers(0, 2**40))
@@ -38,7 +38,9 @@ def inputs(draw: st.DrawFn) -> TensorIn:
     return TensorIn(draw(NAMES), row.v2, shape, (content[:cut], memoryview(content)[cut:]), size)
 
 
-OUTPUTS = st.builds(OutputSpec, NAMES, st.integers(0, 9), st.none() | REGIONS)
+OUTPUTS = st.builds(
+    OutputSpec, NAMES, st.builds(best_classes, st.integers(0, 9)), st.none() | REGIONS
+)
 CALLS = st.builds(
     InferCall,
     NAMES,
@@ -83,13 +85,13 @@ def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
 def tritonclient_output(spec: OutputSpec) -> InferRequestedOutput:
     """Return an output as tritonclient requests it."""
     if spec.shm is None:
-        return InferRequestedOutput(spec.name, binary_data=True, class_count=spec.class_count)
+        return InferRequestedOutput(spec.name, binary_data=True, class_count=spec.form.class_count)
     # tritonclient keeps "classification" beside the region, and refuses to set it up that way
     output = InferRequestedOutput(spec.name)
     output.set_shared_memory(percent_encoded(spec.shm.region), spec.shm.byte_size, spec.shm.offset)
     output._parameters.pop("binary_data", None)  # servers take false by default
-    if spec.class_count:
-        output._parameters["classification"] = spec.class_count
+    if spec.form.class_count:
+        output._parameters["classification"] = spec.form.class_count
     return output
 
 

@@ -200,7 +200,7 @@ def test_classes_of_a_sequence(change: Any) -> None:
     for arguments in (plain, sequence, plain):
         assert plan.suits(profile, arguments)
         _, call, _ = bound(plan, arguments, profile)
-        counts += [output.class_count for output in call.outputs]
+        counts += [output.form.class_count for output in call.outputs]
     assert counts == [0, 1, 0]
 
 

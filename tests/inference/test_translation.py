@@ -19,6 +19,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import (
     HTTP,
+    TENSOR,
     InferReply,
     ModelProfile,
     OutputSpec,
@@ -30,6 +31,7 @@ from tritonclient_shim.core.model import (
     V1Reply,
     V1Request,
     V1Result,
+    best_classes,
 )
 from tritonclient_shim.translate import request, result, to_v1, to_v2
 
@@ -118,8 +120,12 @@ def test_output_in_two_forms() -> None:
     # docs/v1-behaviour.md §3.8; the server classifies for a model with state
     labelled = TensorSpec("OUT", "FP32", (4,), label_filename="labels.txt")
     model = ModelProfile("m", 8, {}, {"OUT": labelled}, stateful=True)
-    forms = (V1Output("OUT", class_count=2), V1Output("OUT"))
-    for outputs, wanted in {forms: 0, forms[::-1]: 0, forms[:1]: 2}.items():
+    forms = (V1Output("OUT", best_classes(2)), V1Output("OUT"))
+    for outputs, wanted in {
+        forms: TENSOR,
+        forms[::-1]: TENSOR,
+        forms[:1]: best_classes(2),
+    }.items():
         call = to_v2.infer_call(model, V1Request(-1, 1, (), outputs), HTTP)
         assert call.outputs == (OutputSpec("OUT", wanted),)
 

@@ -8,9 +8,11 @@ import pytest
 
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import (
+    TENSOR,
     ModelProfile,
     TensorSpec,
     V1Request,
+    best_classes,
 )
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import v1_messages
@@ -122,9 +124,9 @@ def test_everything_a_header_has() -> None:
     assert (request.model_version, request.batch_size, request.flags) == (4, 2, 3)
     assert (request.correlation_id, request.priority) == (2**64 - 1, 7)
     assert (request.timeout_us, request.id) == (2**63, 2**63 + 1)
-    assert [(output.name, output.class_count) for output in request.outputs] == [
-        ("B", None),
-        ("B", 5),
+    assert [(output.name, output.form) for output in request.outputs] == [
+        ("B", TENSOR),
+        ("B", best_classes(5)),
     ]
 
 

@@ -112,11 +112,27 @@ class V1Input(NamedTuple):
     datatype: str = ""  # of the arrays given, where the model declares none; KServe v2 name
 
 
+class OutputForm(NamedTuple):
+    """The form of an output: its tensor, or the best classes of each batch entry."""
+
+    is_classes: bool = False
+    class_count: int = 0  # may be 0 for classes too (docs/v1-behaviour.md §3.8)
+
+
+#: v1's RAW.
+TENSOR = OutputForm()
+
+
+def best_classes(count: int) -> OutputForm:
+    """Return the form of v1's ``(CLASS, count)``."""
+    return OutputForm(is_classes=True, class_count=count)
+
+
 class V1Output(NamedTuple):
-    """One requested output: raw tensor, or the ``class_count`` best classes per entry."""
+    """One requested output."""
 
     name: str
-    class_count: int | None = None
+    form: OutputForm = TENSOR
     shm: ShmSlice | None = None
 
 
@@ -181,10 +197,10 @@ class TensorIn(NamedTuple):
 
 
 class OutputSpec(NamedTuple):
-    """One output asked of a v2 server; ``class_count`` 0 asks for the raw tensor."""
+    """One output asked of a v2 server."""
 
     name: str
-    class_count: int = 0
+    form: OutputForm = TENSOR
     shm: ShmSlice | None = None
 
 

@@ -67,7 +67,7 @@ class Completed(NamedTuple):
             return False
         wanted = self.options.outputs[0].output
         first = self.reply.outputs[0]  # they are in the order of the request
-        return first.name == wanted.name and (first.classes is None) == (wanted.class_count is None)
+        return first.name == wanted.name and (first.classes is not None) == wanted.form.is_classes
 
     def read(self) -> dict[Any, list[Any]]:
         """Return what ``run`` returns. Raises v1's client errors for an odd reply.

@@ -189,7 +189,7 @@ class Sendable(NamedTuple):
     @property
     def classified(self) -> bool:
         """True if the best classes of any output are wanted."""
-        return bool([output for output in self.request.outputs if output.class_count])
+        return bool([output for output in self.request.outputs if output.form.class_count])
 
     @property
     def stateful(self) -> bool:

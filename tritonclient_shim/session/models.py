@@ -190,7 +190,7 @@ class KnownModel:
 
         May ask the server for labels, and for the configuration if the reply does not fit it.
         """
-        classified = [item for item in request.outputs if item.class_count]
+        classified = [item for item in request.outputs if item.form.class_count]
         doubtful = False
         if not to_v1.fits(profile, answer, bool(classified)):
             doubtful = self._misfit != profile

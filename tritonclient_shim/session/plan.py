@@ -215,7 +215,7 @@ def _readers_of(profile: ModelProfile, options: Options) -> list[_Reader]:
     names = set()
     for key, output, region in options.outputs:
         spec = profile.outputs[output.name]
-        if region is not None or output.class_count is not None or output.name in names:
+        if region is not None or output.form.is_classes or output.name in names:
             return []
         if spec.is_shape_tensor or not dtypes.itemsize(spec.datatype):
             return []

@@ -24,6 +24,7 @@ from tritonclient_shim.core.model import (
     TensorSpec,
     V1Input,
     V1Output,
+    best_classes,
 )
 
 RAW = (1,)
@@ -129,7 +130,9 @@ def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> Req
         return RequestedOutput(key, V1Output(_name(profile, "output", key)))
     if sequence and value[0] == CLASS:
         count = arguments.class_count(value[1])
-        return RequestedOutput(key, V1Output(_name(profile, "output", key), class_count=count))
+        return RequestedOutput(
+            key, V1Output(_name(profile, "output", key), form=best_classes(count))
+        )
     raise InferenceServerException("unrecognized output format")
 
 

@@ -43,7 +43,7 @@ def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any
             # docs/v1-behaviour.md §3.5: the region's size was divided by the batch size that was
             # asked for.
             raise ZeroDivisionError("division by zero")
-        if output.class_count is not None:
+        if output.form.is_classes:
             entries = _classes(result, asked)
         elif result.classes is not None:  # one output under two keys: v1 kept the last format
             raise InferenceServerException(

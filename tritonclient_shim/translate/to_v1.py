@@ -100,7 +100,9 @@ def _result(
     if not profile.server.configurations and spec.datatype != tensor.datatype:
         # Metadata promise nothing: the reply alone says what its bytes are.
         spec = replace(spec, datatype=tensor.datatype)
-    data, batch_size, count = tensor.data, request.batch_size, item.class_count
+    data = tensor.data
+    batch_size = request.batch_size
+    count = item.form.class_count
     # A type that is newer than the table of them here has a name in the reply only.
     datatype = spec.datatype or tensor.datatype
     classifiable = spec.datatype in classes.CLASSIFIABLE

@@ -16,15 +16,18 @@ from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
     PROTOCOLS,
+    TENSOR,
     Buffer,
     InferCall,
     ModelProfile,
+    OutputForm,
     OutputSpec,
     TensorIn,
     TensorSpec,
     V1Input,
     V1Output,
     V1Request,
+    best_classes,
 )
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 from tritonclient_shim.translate.open_servers import check_request
@@ -107,7 +110,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
 def label_call(profile: ModelProfile, request: V1Request, output: str, protocol: str) -> InferCall:
     """Return the call that asks for all classes of an output, with the inputs of a request."""
     call = infer_call(profile, request, protocol)
-    everything = OutputSpec(output, ALL_CLASSES)
+    everything = OutputSpec(name=output, form=best_classes(ALL_CLASSES))
     return InferCall(call.model_name, call.model_version, call.inputs, (everything,))
 
 
@@ -260,29 +263,32 @@ def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...
     """
     specs: dict[str, OutputSpec] = {}
     for item in request.outputs:
-        count = _class_count(profile, request, item) if item.class_count else 0
-        spec = OutputSpec(item.name, count, None if item.class_count else item.shm)
-        known = specs.setdefault(item.name, spec)
-        if known.class_count and not 0 < count <= known.class_count:
+        form = _server_form(profile, request, item)
+        shm = None if item.form.class_count else item.shm
+        spec = OutputSpec(name=item.name, form=form, shm=shm)
+        asked = specs.setdefault(item.name, spec).form
+        if asked.is_classes and not 0 < form.class_count <= asked.class_count:
             specs[item.name] = spec
     return tuple(specs.values())
 
 
-def _class_count(profile: ModelProfile, request: V1Request, item: V1Output) -> int:
-    """Return how many classes to ask the server for, of an output to be classified.
+def _server_form(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputForm:
+    """Return the form in which to ask the server for an output.
 
-    It is 0 if the output is classified here, or refused after the run, as v1's server did. The
-    server itself says that it does not know an output.
+    It is the tensor if the output is classified here, or refused after the run, as v1's server
+    did. The server itself says that it does not know an output.
     """
+    if not item.form.class_count:
+        return TENSOR
     spec = profile.outputs.get(item.name)
     if spec is None or spec.datatype not in CLASSIFIABLE:
-        return 0
+        return TENSOR
     # Only labels of a stateful model need the server's classes, which have six decimals. A v2
     # server that classifies an empty tensor ends (docs/v2-mapping.md §1).
     labelled = has_labels(profile, spec) and stateful(profile, request)
     if not labelled or min(spec.dims, default=0) <= 0:
-        return 0
-    return min(item.class_count or 0, ALL_CLASSES)
+        return TENSOR
+    return best_classes(min(item.form.class_count, ALL_CLASSES))
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:

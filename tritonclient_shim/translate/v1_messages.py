@@ -11,6 +11,7 @@ from typing import Any, Iterable, Sequence, Tuple, Union
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import InvalidRequest
 from tritonclient_shim.core.model import (
+    TENSOR,
     Buffer,
     ModelProfile,
     ShmSlice,
@@ -18,6 +19,7 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Reply,
     V1Request,
+    best_classes,
 )
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import to_v2
@@ -138,7 +140,11 @@ def _request(
             item = item._replace(chunks=chunks, byte_size=size)
         bound.append(item)
     outputs = [
-        V1Output(item.name, item.cls.count if item.HasField("cls") else None, _region(item))
+        V1Output(
+            name=item.name,
+            form=best_classes(item.cls.count) if item.HasField("cls") else TENSOR,
+            shm=_region(item),
+        )
         for item in header.output
     ]
     return V1Request(

@@ -191,8 +191,8 @@ def _layout(model: str, version: str, outputs: tuple[OutputSpec, ...]) -> bytes:
     for spec in outputs:
         wanted = message.outputs.add(name=spec.name)
         _set_region(wanted.parameters, spec.shm)
-        if spec.class_count:
-            wanted.parameters["classification"].int64_param = spec.class_count
+        if spec.form.class_count:
+            wanted.parameters["classification"].int64_param = spec.form.class_count
     return bytes(message.SerializeToString())
 
 

@@ -242,7 +242,7 @@ def _input(
 @lru_cache(maxsize=256)
 def _output(output: OutputSpec) -> str:
     where = _region(output.shm) if output.shm else '"binary_data":true'
-    classes = f'"classification":{output.class_count:d},' if output.class_count else ""
+    classes = f'"classification":{output.form.class_count:d},' if output.form.class_count else ""
     return f'{{"name":{_quoted(output.name)},"parameters":{{{classes}{where}}}}}'
 
 

@@ -228,7 +228,7 @@ class InProcessServer:
         return InferReply(call.model_name, str(version), outputs, call.request_id)
 
     def _output(self, name: str, tensor: Tensor, value: object, asked: OutputSpec) -> TensorOut:
-        output = output_of(name, tensor, value, asked.class_count)
+        output = output_of(name, tensor, value, asked.form.class_count)
         if asked.shm is None:
             return output
         self.regions.write(asked.shm, output.data or b"", asked.name)
