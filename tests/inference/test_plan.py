@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from ctypes import ArgumentError
+from ctypes import ArgumentError, c_void_p
 from math import prod
 from typing import Any, Iterator
 
@@ -239,6 +239,30 @@ def test_no_data_is_kept() -> None:
     del array, arguments
     assert plan is not None
     assert gone() is None
+
+
+class Region:
+    """A region of shared memory."""
+
+    name = "r"
+    byte_size = 8
+
+    def read(self, offset: int, count: int) -> bytes:
+        return bytes(count)
+
+
+def test_no_region_is_kept() -> None:
+    """A plan with a region of shared memory is for one request: the handle may change hands."""
+    handle = c_void_p(1)
+    in_region = ((1,), handle)
+    for inputs, outputs in (
+        (INPUTS_OF_ONE, {"ANY": in_region}),
+        ({**INPUTS_OF_ONE, "ANY": handle}, {"ANY": (1,)}),
+    ):
+        arguments = arguments_of(inputs, outputs, PLAIN)
+        plan = compile_plan(PROFILE, arguments, lambda _: Region())
+        assert not plan.is_reusable
+        assert not plan.suits(PROFILE, arguments)
 
 
 def test_a_reloaded_model() -> None:

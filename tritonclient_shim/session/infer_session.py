@@ -107,7 +107,7 @@ class InferSession(ServerSession):
         self._start: Callable[[InferCall, Done], None]
         #: The id of a request of ``run``: streams number all requests, other contexts none.
         self._run_id: Callable[[], int] = int  # 0
-        self._plan: Plan | None = None  # of the latest request
+        self._plan: Plan | None = None  # of the latest request that others can follow
         try:
             self._connect(streaming)
         except BaseException:
@@ -281,7 +281,8 @@ class InferSession(ServerSession):
             )
         except RegionError as error:  # a foreign handle, or a region that cannot be read
             raise InferenceServerException(str(error)) from shown_cause(error)
-        self._plan = plan
+        if plan.is_reusable:
+            self._plan = plan
         return plan, v1_request
 
     # ------------------------------------------------------------------------ to the answer

@@ -62,7 +62,9 @@ class Plan:
         self._complete = complete  # the profile with the tensors that only the caller declares
         self._binders = binders
         self._outputs = tuple([requested.output for requested in options.outputs])
-        self._forms = [*outputs.items()] if _are_plain(outputs) else None
+        self._forms = [*outputs.items()] if _are_plain(outputs) else []
+        #: False with shared memory: handles are looked up each time, and no region may be kept.
+        self.is_reusable = _are_plain(outputs) and all(binder.kinds for binder in binders)
         self._readers = _readers_of(profile, options)
         #: By whether requests have a correlation id, and flags: see compile_call.
         self._call_plans: dict[tuple[bool, bool], CallPlan] = {}
@@ -70,11 +72,11 @@ class Plan:
     def suits(self, profile: ModelProfile, arguments: RunArguments) -> bool:
         """True if these arguments would compile to an equal plan, whatever their numbers are.
 
-        False if that is uncertain, as with shared memory, whose handles are looked up each time.
+        False if that is uncertain.
         """
         inputs = arguments.inputs
         outputs = arguments.outputs
-        if profile is not self.profile or self._forms is None:  # the model may be reloaded
+        if profile is not self.profile or not self.is_reusable:  # the model may be reloaded
             return False
         if type(inputs) is not dict or len(inputs) != len(self._binders):
             return False
@@ -147,7 +149,7 @@ class Plan:
 
         The profile is another one if the model was reloaded meanwhile.
         """
-        if profile is not self.profile or self._forms is None:
+        if profile is not self.profile or not self.is_reusable:
             return to_v2.infer_call(profile, v1_request, protocol)
         kind = (bool(v1_request.correlation_id), bool(v1_request.flags))
         plan = self._call_plans.get(kind)
