@@ -26,9 +26,15 @@ INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"
 
 Option = Tuple[str, Union[int, str]]
 
+#: Bytes of a server's headers and refusals.
+_LARGEST_METADATA = 4 * 1024 * 1024
+
 _BASE: tuple[Option, ...] = (
     ("grpc.max_send_message_length", LIMIT),
     ("grpc.max_receive_message_length", LIMIT),
+    # A refusal, such as a traceback of a model, is metadata. By default gRPC drops more than 8 KB.
+    ("grpc.max_metadata_size", _LARGEST_METADATA),
+    ("grpc.absolute_max_metadata_size", _LARGEST_METADATA),
     # After a failure gRPC waits before it connects again. The wait belongs to a pool of sockets: a
     # new channel that has a pool of its own connects at once.
     ("grpc.use_local_subchannel_pool", 1),

@@ -39,7 +39,7 @@ from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
 from tritonclient_shim.gateway.upstream.inference import Inferences
-from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
 from tritonclient_shim.service import stream_refusal
 from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
@@ -202,6 +202,7 @@ class V1Stream:
         self._stay_open()
         inference = entry.inference
         try:
+            check_model_name(inference.model.name)
             sendable = inference.prepare_promptly(streaming=True)
             if sendable is None:
                 sendable = await self._on_thread(inference.prepare, True)

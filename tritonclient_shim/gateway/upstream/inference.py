@@ -13,7 +13,7 @@ from tritonclient_shim.core.errors import BackendError, InferenceServerException
 from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
 from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused
 
 T = TypeVar("T")
@@ -86,6 +86,7 @@ class Inferences:
         task: Any = asyncio.current_task()  # of this request alone, in both fronts
         self._waits[task] = time.monotonic()
         try:
+            check_model_name(inference.model.name)
             sendable = inference.prepare_promptly()
             if sendable is None:
                 sendable = await self.on_thread(call_with, headers, inference.prepare)

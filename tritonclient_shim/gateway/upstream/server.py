@@ -40,6 +40,9 @@ log = logging.getLogger("tritonclient_shim.gateway")
 #: Loading a model may take this many times as long as an inference.
 _LOADS = 10
 
+#: Bytes of a model's name. A model is a folder, or a prefix of object names in a store.
+_LONGEST_NAME = 1024
+_LONG_NAME = "the name of the model has {0} bytes: expected at most {1}"
 _LATE = (
     "it did not answer within {0:g} seconds: send the request again, or start the gateway with a "
     "larger {1}"
@@ -48,6 +51,13 @@ _HANGS = (
     "it does not answer: this request has waited, and two questions for its health had {0:g} "
     "seconds each, the gateway's --health-timeout: send the request again when it works"
 )
+
+
+def check_model_name(name: str) -> None:
+    """Raise ServerError for a name that no model has. Triton would repeat it in its error."""
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if size > _LONGEST_NAME:
+        raise ServerError(_LONG_NAME.format(size, _LONGEST_NAME), "INVALID_ARGUMENT")
 
 
 class _GatewaySession(ServerSession):
@@ -156,11 +166,13 @@ class Upstream:
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
         """Load or unload a model, within the time limit of loads."""
+        check_model_name(request.model_name)
         response: pb.ModelControlResponse = self._loads.answer("ModelControl", request)
         return response
 
     def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
         """Return the status of the server and its models, with the id of ``--server-id``."""
+        check_model_name(request.model_name)
         response: pb.StatusResponse = self.service.answer("Status", request)
         if response.HasField("server_status"):
             response.server_status.id = self._options.server_id or response.server_status.id
