@@ -34,11 +34,11 @@ def gateway(behind: TritonServer) -> Iterator[Gateway]:
 
 @pytest.fixture
 def start_gateway() -> Iterator[StartGateway]:
-    """Start throw-away gateways with the arguments of the command."""
+    """Start throw-away gateways with the arguments of the command. They log to ``stderr``."""
     started: list[Gateway] = []
 
-    def start(*arguments: str) -> Gateway:
-        started.append(Gateway(*arguments))
+    def start(*arguments: str, stderr: int | None = None) -> Gateway:
+        started.append(Gateway(*arguments, stderr=stderr))
         return started[-1]
 
     yield start

@@ -49,15 +49,15 @@ class Answer(NamedTuple):
 
 
 class Gateway:
-    """A running ``tritonclient-shim gateway``."""
+    """A running ``tritonclient-shim gateway``. It logs to ``stderr``, by default to a file."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, stderr: int | None = None) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed in stop)
         options = (*ANY_PORT, "--start-line", "json", "--drain", "0", *arguments)
         self.process = subprocess.Popen(
             [*COMMAND, "gateway", *options],
             stdout=subprocess.PIPE,
-            stderr=self.log,
+            stderr=self.log if stderr is None else stderr,
             text=True,
             **SURROUNDINGS,
         )
@@ -74,6 +74,11 @@ class Gateway:
         """Return the text that the gateway has written to stderr."""
         self.log.seek(0)
         return self.log.read()
+
+    def log_lines(self, count: int) -> list[str]:
+        """Return the lines of the log, once there are as many. It is written by a thread."""
+        until(lambda: self.log_text().count("\n") >= count)
+        return self.log_text().splitlines()
 
     def figure(self, name: str) -> int:
         """Return a number of ``/proc`` about the process, such as ``Threads``."""

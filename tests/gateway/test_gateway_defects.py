@@ -14,6 +14,7 @@ from tests.gateway.gateway_process import (
     StartGateway,
     code_of,
     run_command,
+    until,
 )
 from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
@@ -74,8 +75,8 @@ def test_what_fails_inside_is_internal(
     assert [code_of(status) for status in statuses] == ["INTERNAL"] * 6
     messages = {status.msg for status in statuses}
     assert messages == {"the gateway failed: ValueError: no token today"}
+    until(lambda: "ValueError: no token today" in gateway.log_text())
     assert "a request failed inside the gateway" in gateway.log_text()
-    assert "ValueError: no token today" in gateway.log_text()
 
 
 @pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])

@@ -54,7 +54,7 @@ def test_a_body_that_stops_is_refused(
     assert (answer.code, code_of(answer.status)) == (408, "UNAVAILABLE")
     assert "--client-timeout" in answer.status.msg and answer.status.request_id > 0
     assert client.rest() == b""
-    (line,) = gateway.log_text().splitlines()
+    (line,) = gateway.log_lines(1)
     assert "the gateway has refused a http request (slow)" in line
 
 

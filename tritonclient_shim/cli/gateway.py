@@ -60,16 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         if options.metrics_address is not None:
             import_module("prometheus_client")
         from tritonclient_shim.gateway import serve
-        from tritonclient_shim.gateway.access_log import log_to_stderr
+        from tritonclient_shim.gateway.log_lines import log_to_stderr
         from tritonclient_shim.gateway.stopping import CannotListen
     except ImportError as error:
         tell("gateway", _missing(error.name or str(error)))
         return 1
-    log_to_stderr()
+    lines = log_to_stderr()
     for line in unknown_variables():
         logging.getLogger("tritonclient_shim.gateway").warning("%s", line)
     try:
-        serve.run(options, partial(_announce, options))
+        serve.run(options, partial(_announce, options), lines)
     except (OSError, RuntimeError, SettingsError) as error:
         advice = _OTHER_ADDRESSES if isinstance(error, CannotListen) else ""
         tell("gateway", f"cannot start: {error}{advice}")

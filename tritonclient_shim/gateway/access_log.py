@@ -71,6 +71,9 @@ class Meter:
     def refused(self, protocol: str, reason: str) -> None:
         """Count a request that the gateway itself has refused."""
 
+    def dropped(self) -> None:
+        """Count a line of the log that was not written."""
+
     def streams(self, change: int) -> None:
         """Count a stream that opens (1) or ends (-1)."""
 
@@ -120,14 +123,3 @@ def _as_json(record: AccessRecord, seconds: float) -> str:
         "sent": record.sent,
     }
     return json.dumps(line)
-
-
-def log_to_stderr() -> None:
-    """Log to stderr: all lines of the gateway, and warnings of other libraries.
-
-    Lines of the access log have no prefix.
-    """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-    logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
-    log.addHandler(logging.StreamHandler())
-    log.propagate = False

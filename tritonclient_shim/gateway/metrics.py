@@ -43,6 +43,9 @@ class PrometheusMeter(Meter):
         self._refused = metric(
             Counter, "refused", "Requests that the gateway refused itself.", "protocol", "reason"
         )
+        self._dropped = metric(
+            Counter, "dropped_log_lines", "Lines of the log that nobody read in time."
+        )
         self._streams = metric(Gauge, "streams", "StreamInfer calls that are open.")
         self._upstream = metric(
             Histogram,
@@ -72,6 +75,10 @@ class PrometheusMeter(Meter):
     def refused(self, protocol: str, reason: str) -> None:
         """Count a request that the gateway itself has refused."""
         self._refused.labels(protocol, reason).inc()
+
+    def dropped(self) -> None:
+        """Count a line of the log that was not written."""
+        self._dropped.inc()
 
     def streams(self, change: int) -> None:
         """Count a stream that opens (1) or ends (-1)."""

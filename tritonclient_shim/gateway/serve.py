@@ -12,6 +12,7 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
 from tritonclient_shim.gateway.grpc.service import GatewayService, open_server
 from tritonclient_shim.gateway.http.service import HttpFront
+from tritonclient_shim.gateway.log_lines import LineWriter
 from tritonclient_shim.gateway.options import Bound, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
@@ -28,16 +29,18 @@ _REPORT_AFTER = 5.0
 Announce = Callable[[Bound, str], None]
 
 
-def run(options: GatewayOptions, announce: Announce) -> None:
+def run(options: GatewayOptions, announce: Announce, lines: LineWriter) -> None:
     """Serve until SIGTERM or SIGINT; ``announce`` is called once, when both servers listen.
+
+    ``lines`` is the log.
 
     Raise CannotListen for an address in use, RuntimeError for unusable certificates, SettingsError
     for an unusable setting.
     """
-    asyncio.run(_serve(options, announce))
+    asyncio.run(_serve(options, announce, lines))
 
 
-async def _serve(options: GatewayOptions, announce: Announce) -> None:
+async def _serve(options: GatewayOptions, announce: Announce, lines: LineWriter) -> None:
     """Serve until a signal, and then until the requests in progress have ended."""
     stop = _stop_event()
     meter = Meter()
@@ -50,6 +53,7 @@ async def _serve(options: GatewayOptions, announce: Announce) -> None:
             meter = PrometheusMeter()
             status = StatusServer(meter.registry, lambda: not stopping.begun)
             stack.push_async_callback(status.close)
+        lines.on_drop = meter.dropped
         upstream = Upstream(options, stopping)
         stack.callback(upstream.close)
         upstream.open()
