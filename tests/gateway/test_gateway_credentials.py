@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPSConnection
@@ -15,6 +16,7 @@ import pytest
 from testbed import TritonServer
 from tests.certificates import Authority
 from tests.gateway.gateway_process import (
+    PATIENCE,
     Answer,
     Client,
     Gateway,
@@ -24,6 +26,7 @@ from tests.gateway.gateway_process import (
 )
 from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos.grpc_service_pb2_grpc import SERVICE
 
 SECRET = "of-the-gateway"
 SENT = {"authorization": "Bearer mine", "traceparent": "00-a-b-01", "x-own": "1", "x-other": "2"}
@@ -101,6 +104,53 @@ def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway, wire: 
                 ask(gateway, wire, method, sent)
                 seen = {name: proxy.seen[method].get(name) for name in SENT}
                 assert seen == {**dict.fromkeys(SENT), **sent, "x-own": None, "x-other": None}
+
+
+@pytest.mark.parametrize("wire", ["http", "grpc"])
+@pytest.mark.parametrize("value", ["Bearer \xe9", "Bearer\tx"], ids=["not ASCII", "tabulator"])
+def test_credentials_that_grpc_cannot_carry(
+    behind: TritonServer, start_gateway: StartGateway, wire: str, value: str
+) -> None:
+    """A header that gRPC cannot carry is left out and not logged. The request is answered."""
+    with RecordingProxy(behind.grpc) as proxy:
+        gateway = start_gateway("--triton-grpc", proxy.address)
+        sent = {"authorization": value, "traceparent": "00-1"}
+        if wire == "http":
+            answer = gateway.ask("POST", "/api/infer/simple", BODY, {**INFER, **sent})
+            assert answer.code == 200
+        else:
+            assert b"OUTPUT0" in raw_call(gateway.grpc, simple(), sent)
+        assert proxy.seen["ModelInfer"]["traceparent"] == "00-1"
+        assert "authorization" not in proxy.seen["ModelInfer"]
+        gateway.terminate()
+        gateway.process.wait(PATIENCE)
+        assert gateway.log_text() == ""
+
+
+def raw_call(address: str, request: Any, metadata: dict[str, str]) -> bytes:
+    """Send a gRPC call with any bytes as metadata. Return what arrives until its status."""
+    pairs = {":method": "POST", ":scheme": "http", ":path": f"/{SERVICE}/Infer"}
+    pairs[":authority"] = address
+    pairs.update({"content-type": "application/grpc", "te": "trailers"}, **metadata)
+    fields = [text.encode("latin-1") for pair in pairs.items() for text in pair]
+    texts = [bytes([len(field)]) + field for field in fields]
+    head = b"".join(b"\0" + name + value for name, value in zip(texts[::2], texts[1::2]))
+    message = request.SerializeToString()
+    message = b"\0" + len(message).to_bytes(4, "big") + message
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as client:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+        client.sendall(frame(1, 4, 1, head) + frame(0, 1, 1, message))
+        received = b""
+        while b"grpc-status" not in received and (more := client.recv(65536)):
+            received += more
+    return received
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    """Return a frame of HTTP/2."""
+    length = len(content).to_bytes(3, "big")
+    return length + bytes([kind, flags]) + stream.to_bytes(4, "big") + content
 
 
 @pytest.mark.parametrize("wire", ["http", "grpc"])

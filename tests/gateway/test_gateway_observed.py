@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
@@ -10,8 +12,16 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from testbed import TritonServer
 from tests.gateway.bad_clients import Raw, head
-from tests.gateway.gateway_process import Client, Gateway, StartGateway, ask, until
-from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, seconds, simple
+from tests.gateway.gateway_process import (
+    Client,
+    Gateway,
+    StartGateway,
+    ask,
+    code_of,
+    until,
+)
+from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, seconds, simple, slow
+from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import SERVICE
 
 NAME = "tritonclient_shim_gateway_"
@@ -70,6 +80,22 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
     assert values["in_flight", "http"] == values["in_flight", "grpc"] == values[("streams",)] == 0
 
 
+def test_the_wait_for_a_slot_is_no_time_of_triton(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Requests that wait for a slot are not counted in upstream_seconds meanwhile."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS, "--max-in-flight", "1")
+    start = time.monotonic()
+    with ThreadPoolExecutor(5) as pool:
+        answers = [pool.submit(gateway.call, "Infer", slow(number, 0.5)) for number in range(5)]
+        assert {code_of(answer.result().request_status) for answer in answers} == {"SUCCESS"}
+    elapsed = time.monotonic() - start
+    values = metrics(gateway)
+    # with one slot, the times of Triton do not overlap
+    assert 2.5 <= values["upstream_seconds_sum", "grpc"] <= elapsed
+    assert values["request_seconds_sum", "Infer", "grpc"] > values["upstream_seconds_sum", "grpc"]
+
+
 def test_its_own_health(behind: TritonServer, start_gateway: StartGateway) -> None:
     """A gateway that stops is not ready, and answers requests for --drain seconds."""
     gateway = start_gateway(*OPTIONS, "--triton-grpc", behind.grpc, "--drain", "60")
@@ -93,14 +119,17 @@ def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> No
     gateway.get("/api/status/nope")
     gateway.call("Infer", simple())
     list(gateway.stream([simple(1), simple(2)]))
-    lines = [json.loads(line) for line in gateway.log_lines(5)]
+    status = gateway.call("Status", pb.StatusRequest(model_name="simple"))
+    lines = [json.loads(line) for line in gateway.log_lines(6)]
     assert [(line["call"], line["model"], line["code"]) for line in lines] == [
         ("Infer", "simple", "SUCCESS"),
         ("Status", "", "INVALID_ARG"),
         ("Infer", "simple", "SUCCESS"),
         *[("StreamInfer", "simple", "SUCCESS")] * 2,
+        ("Status", "", "SUCCESS"),
     ]
-    assert [line["request_id"] for line in lines] == [1, 2, 3, 4, 5]
+    assert [line["request_id"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert lines[-1]["sent"] == status.ByteSize()
     assert (lines[0]["received"], lines[0]["sent"]) == (len(BODY), len(answer.body))
     assert lines[0]["request"] == "POST /api/infer/simple"
     assert lines[0]["peer"].startswith("127.0.0.1:")

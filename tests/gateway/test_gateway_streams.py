@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -19,6 +21,12 @@ from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 START, END = 1, 2
+#: A module that bounds the unanswered requests of a stream to 64 KB, of which each takes 4 KB.
+BOUNDED = """
+from tritonclient_shim.gateway.grpc import stream
+
+stream.MAX_UNREAD = 64 * 1024
+"""
 
 
 def step(number: int, value: int, flags: int = 0, sequence: int = 70) -> pb.InferRequest:
@@ -105,6 +113,35 @@ def test_answers_to_nobody(start_gateway: StartGateway) -> None:
         server.answers = lambda request: [reply(request.id)]
         assert ask(talk, slow(2, 0)) == [0]
         assert talk.end() == []
+
+
+@pytest.fixture
+def bounded(surroundings: dict[str, str], tmp_path: Path) -> None:
+    """Have gateways of the test read few requests of a stream before they answer."""
+    (tmp_path / "sitecustomize.py").write_text(BOUNDED)
+    surroundings["PYTHONPATH"] += f":{tmp_path}"
+
+
+@pytest.mark.usefixtures("bounded")
+def test_unanswered_requests_are_bounded(start_gateway: StartGateway) -> None:
+    """While Triton answers nothing, a stream sends it no more than a bounded number of bytes."""
+    with StreamServer(lambda _request: []) as server:
+        talk = start_gateway("--triton-grpc", server.address).talk()
+        talk.send(*[slow(number, 0) for number in range(40)])
+        until(lambda: len(server.requests) >= 15)
+        time.sleep(0.5)  # for a request beyond the bound
+        assert len(server.requests) == 15
+        talk.cancel()
+
+
+@pytest.mark.usefixtures("bounded")
+def test_a_stream_beyond_its_bound_goes_on(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Requests beyond the bound are read, and answered in order, when there is room again."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    responses = gateway.stream([simple(number) for number in range(1, 201)])
+    assert [response.meta_data.id for response in responses] == [*range(1, 201)]
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,11 @@ class _Handler(logging.Handler):
         self._lines.flush(_LAST_LINES)
 
 
+def _names_no_metadata(record: logging.LogRecord) -> bool:
+    """True for a record without metadata. gRPC logs values that are not UTF-8: credentials too."""
+    return not str(record.msg).startswith("Invalid encoding")
+
+
 def log_to_stderr() -> LineWriter:
     """Log to stderr: all lines of the gateway, and warnings of other libraries.
 
@@ -125,6 +130,7 @@ def log_to_stderr() -> LineWriter:
     form = "%(asctime)s %(name)s %(message)s"
     logging.basicConfig(level=logging.WARNING, format=form, handlers=[_Handler(lines)])
     log.setLevel(logging.INFO)
+    logging.getLogger("grpc._cython.cygrpc").addFilter(_names_no_metadata)
     access = logging.getLogger("tritonclient_shim.gateway.access")
     access.addHandler(_Handler(lines))
     access.propagate = False
