@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -86,6 +87,26 @@ def test_calls_are_bounded(behind: TritonServer, start_gateway: StartGateway) ->
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert gateway.get("/api/health/live").code == 200
     until(lambda: has_room(gateway))
+
+
+def test_a_burst_of_calls(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """5,000 calls at one time on one connection are all answered by the gateway."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    with Client(gateway.grpc) as client:
+        send = client.method("Infer").future
+        calls = [send(simple(number), timeout=120) for number in range(1, 5001)]
+        codes = Counter(call.code().name for call in calls)
+    assert codes == {"OK": 5000}
+
+
+def test_a_burst_beyond_the_limit(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Calls of a burst beyond the limit of calls get RESOURCE_EXHAUSTED, which names a cause."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "1")
+    with Client(gateway.grpc) as client:
+        send = client.method("Infer").future
+        calls = [send(simple(number), timeout=120) for number in range(1, 5001)]
+        codes = Counter(call.code().name for call in calls)
+    assert codes.keys() <= {"OK", "RESOURCE_EXHAUSTED"}
 
 
 def has_room(gateway: Gateway) -> bool:

@@ -29,6 +29,9 @@ _CALLS_PER_INFERENCE = 16
 _PING_INTERVAL = 300
 #: Seconds that a connection without a call is kept: v1's clients keep theirs as long as they live.
 _KEEP_ALIVE = 3600
+#: Calls that have arrived and that the event loop has not accepted yet. gRPC cancels further ones
+#: without a reason; by default it begins at 1000. The loop accepts or refuses thousands a second.
+_MOST_PENDING = 65536
 _TOO_MANY = "Concurrent RPC limit exceeded!"  # gRPC's own text
 _NOT_READ = "Exception deserializing request!"  # gRPC's own text for bytes that are no request
 
@@ -207,6 +210,8 @@ def _limits(options: GatewayOptions) -> list[tuple[str, int]]:
     limits = [
         ("grpc.max_receive_message_length", min(options.max_body_bytes, LARGEST_MESSAGE)),
         ("grpc.max_send_message_length", LARGEST_MESSAGE),
+        ("grpc.server.max_pending_requests", _MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", _MOST_PENDING),
         ("grpc.so_reuseport", 0),  # a second gateway could listen and get half the calls
         ("grpc.max_connection_idle_ms", _milliseconds(_KEEP_ALIVE)),
         ("grpc.keepalive_time_ms", _milliseconds(_PING_INTERVAL)),
