@@ -7,7 +7,10 @@ of its values checkers know no more than ``object``.
 
 from __future__ import annotations
 
+import sys
+from ctypes import ArgumentError
 from enum import IntEnum
+from types import TracebackType
 from typing import (
     Any,
     Callable,
@@ -42,6 +45,35 @@ RequestCallback = Callable[[Any, int], object]
 HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 
 
+class _ShortTraceback:
+    """A ``with`` statement that removes our frames below it from the traceback of our errors.
+
+    The user sees the line of the call, one method of ours and the message, as with v1. A decorator
+    would add a frame. Errors of other kinds keep their frames: some are of users' code.
+    Python's development mode keeps all frames.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None or traceback is None or sys.flags.dev_mode:
+            return
+        from tritonclient_shim.core.errors import InferenceServerException
+        from tritonclient_shim.settings import SettingsError
+
+        if issubclass(kind, (ArgumentError, InferenceServerException, SettingsError)):
+            traceback.tb_next = None
+
+
+short_traceback = _ShortTraceback()
+
+
 class Context:
     """A connection to one server: ``with``, and a refusal to be copied; ``_ctx`` is its session."""
 
@@ -64,15 +96,6 @@ class Context:
                 "name instead, and make another context from them there"
             )
         return self.__dict__
-
-    def _open_session(self, kind: Callable[..., Any], *arguments: object) -> None:
-        """Make the session. A SettingsError shows the user's line and its text, not our frames."""
-        from tritonclient_shim.settings import SettingsError
-
-        try:
-            self._ctx = kind(*arguments)
-        except SettingsError as error:
-            raise error.with_traceback(None)  # noqa: B904
 
     def close(self) -> None:
         """Close the context."""

@@ -10,7 +10,7 @@ from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from tensorrtserver.api._base import Context, HttpHeaders, ProtocolLike
+from tensorrtserver.api._base import Context, HttpHeaders, ProtocolLike, short_traceback
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.shm.star_names import LazyModule
@@ -76,7 +76,8 @@ class ServerContext(Context):
         OverflowError, TypeError, ValueError
             `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
         """
-        self._open(url, protocol, verbose, http_headers)
+        with short_traceback:
+            self._open(url, protocol, verbose, http_headers)
 
     def _open(
         self, url: Any, protocol: Any, verbose: Any, http_headers: Any, model_name: Any = None
@@ -93,7 +94,7 @@ class ServerContext(Context):
         endpoint = constructors.parse_url(address, constructors.protocol_of(number))
         headers = constructors.parse_headers(http_headers, endpoint.protocol)
         kind = partial(ServerSession, owner=self._name)
-        self._open_session(kind, endpoint, headers, bool(verbose))
+        self._ctx = kind(endpoint, headers, bool(verbose))
 
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.
@@ -163,7 +164,8 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS021")
-        return self._call(control.health, "live")
+        with short_traceback:
+            return self._call(control.health, "live")
 
     def is_ready(self) -> bool:
         """Return True if the server is ready to infer on every model it has loaded.
@@ -173,7 +175,8 @@ class ServerHealthContext(ServerContext):
         Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
         """
         notice.used("TS022")
-        return self._call(control.health, "ready")
+        with short_traceback:
+            return self._call(control.health, "ready")
 
 
 class ServerStatusContext(ServerContext):
@@ -206,7 +209,8 @@ class ServerStatusContext(ServerContext):
             The model to ask about; None and '' ask about all models. ctypes.ArgumentError for
             everything else.
         """
-        self._open(url, protocol, verbose, http_headers, model_name)
+        with short_traceback:
+            self._open(url, protocol, verbose, http_headers, model_name)
 
     def get_server_status(self) -> ServerStatus:
         """Return the status of the server and of its models, or of the context's one model.
@@ -226,7 +230,8 @@ class ServerStatusContext(ServerContext):
             InferenceServerException for an unknown model.
         """
         notice.used("TS026")
-        return self._call(control.server_status, self._model_name, keep_id=True)
+        with short_traceback:
+            return self._call(control.server_status, self._model_name, keep_id=True)
 
 
 class ModelRepositoryContext(ServerContext):
@@ -253,7 +258,8 @@ class ModelRepositoryContext(ServerContext):
             v1's message; ``models`` has each name once, sorted (docs/v1-behaviour.md §6.3).
         """
         notice.used("TS031")
-        return self._call(control.repository_index, keep_id=True)
+        with short_traceback:
+            return self._call(control.repository_index, keep_id=True)
 
 
 class ModelControlContext(ServerContext):
@@ -288,7 +294,8 @@ class ModelControlContext(ServerContext):
             `model_name` is neither str nor bytes.
         """
         notice.used("TS036")
-        self._control(control.load, model_name)
+        with short_traceback:
+            self._control(control.load, model_name)
 
     def unload(self, model_name: str | bytes) -> None:
         """Unload a model; return while the model may still be finishing requests.
@@ -310,7 +317,8 @@ class ModelControlContext(ServerContext):
             `model_name` is neither str nor bytes.
         """
         notice.used("TS037")
-        self._control(control.unload, model_name)
+        with short_traceback:
+            self._control(control.unload, model_name)
 
     def _control(
         self, operation: Callable[[ServerSession, str, int], None], model_name: Any
@@ -352,7 +360,8 @@ class SharedMemoryControlContext(ServerContext):
             (over HTTP); or `shm_handle` is no handle of a system region.
         """
         notice.used("TS041")
-        self._call(control.register, shm_handle)
+        with short_traceback:
+            self._call(control.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
         """Register a CUDA shared-memory region under its name (docs/v1-behaviour.md §6.5).
@@ -372,7 +381,8 @@ class SharedMemoryControlContext(ServerContext):
             it has no GPU; or `cuda_shm_handle` is no handle of a CUDA region.
         """
         notice.used("TS042")
-        self._call(control.cuda_register, cuda_shm_handle)
+        with short_traceback:
+            self._call(control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: c_void_p) -> None:
         """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
@@ -387,7 +397,8 @@ class SharedMemoryControlContext(ServerContext):
             InferenceServerException if a request keeps using the region, or for no handle.
         """
         notice.used("TS043")
-        self._call(control.unregister, shm_handle)
+        with short_traceback:
+            self._call(control.unregister, shm_handle)
 
     def unregister_all(self) -> None:
         """Unregister all regions of the server, also those of other clients
@@ -397,7 +408,8 @@ class SharedMemoryControlContext(ServerContext):
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
         """
         notice.used("TS044")
-        self._call(control.unregister_all)
+        with short_traceback:
+            self._call(control.unregister_all)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
         """Return the regions that are registered with the server (docs/v1-behaviour.md §6.5).
@@ -412,4 +424,5 @@ class SharedMemoryControlContext(ServerContext):
             ``byte_size`` and either ``system_shared_memory`` or ``cuda_shared_memory``.
         """
         notice.used("TS045")
-        return self._call(control.regions, keep_id=True)
+        with short_traceback:
+            return self._call(control.regions, keep_id=True)

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tensorrtserver.api import _base as types
-from tensorrtserver.api._base import Context
+from tensorrtserver.api._base import Context, short_traceback
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
@@ -92,31 +92,32 @@ class InferContext(Context):
     ) -> None:
         self._correlation_id = correlation_id
         notice.used("TS050")
-        from tritonclient_shim.core.errors import InferenceServerException
-        from tritonclient_shim.core.model import PROTOCOLS, next_request_id
-        from tritonclient_shim.session import control
-        from tritonclient_shim.session.infer_session import InferSession
-        from tritonclient_shim.translate import constructors
+        with short_traceback:
+            from tritonclient_shim.core.errors import InferenceServerException
+            from tritonclient_shim.core.model import PROTOCOLS, next_request_id
+            from tritonclient_shim.session import control
+            from tritonclient_shim.session.infer_session import InferSession
+            from tritonclient_shim.translate import constructors
 
-        # in v1's order (docs/v1-behaviour.md §3.1)
-        constructors.check_headers(http_headers)
-        number = int(protocol)
-        address = arguments.text(url, "url", 2, "replace")
-        name = arguments.text(model_name, "model_name", 6)
-        version = -1 if model_version is None else arguments.signed(model_version, UINT64, 7)
-        sequence = arguments.unsigned(correlation_id, UINT64, 8)
-        kind = constructors.protocol_of(number)
-        if streaming and not PROTOCOLS[kind].has_streams:
-            raise InferenceServerException("Streaming is only allowed with gRPC protocol")
-        headers = constructors.parse_headers(http_headers, kind)
-        if dict(headers).get("NV-InferRequest"):
-            raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
-        endpoint = constructors.parse_url(address, kind)
-        self._open_session(
-            InferSession, endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
-        )
-        if verbose:
-            control.server_status(self._session(), name, next_request_id())
+            # in v1's order (docs/v1-behaviour.md §3.1)
+            constructors.check_headers(http_headers)
+            number = int(protocol)
+            address = arguments.text(url, "url", 2, "replace")
+            name = arguments.text(model_name, "model_name", 6)
+            version = -1 if model_version is None else arguments.signed(model_version, UINT64, 7)
+            sequence = arguments.unsigned(correlation_id, UINT64, 8)
+            kind = constructors.protocol_of(number)
+            if streaming and not PROTOCOLS[kind].has_streams:
+                raise InferenceServerException("Streaming is only allowed with gRPC protocol")
+            headers = constructors.parse_headers(http_headers, kind)
+            if dict(headers).get("NV-InferRequest"):
+                raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
+            endpoint = constructors.parse_url(address, kind)
+            self._ctx = InferSession(
+                endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+            )
+            if verbose:
+                control.server_status(self._session(), name, next_request_id())
 
     def __del__(self) -> None:
         # At the interpreter's end threads stop anywhere, and may hold locks: do nothing then.
@@ -211,9 +212,12 @@ class InferContext(Context):
         notice.used("TS051")
         self._last_request_id = None
         self._last_request_model_name = self._last_request_model_version = None
-        session = self._session()
-        arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
-        return self._read(session.run(arguments))
+        with short_traceback:
+            session = self._session()
+            arguments = RunArguments(
+                inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+            )
+            return self._read(session.run(arguments))
 
     def async_run(self, *args: Any, **kwargs: Any) -> Any:
         """Send one inference without waiting for it.
@@ -253,10 +257,12 @@ class InferContext(Context):
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
             notice.used("TS052")
-            self._start(*args, **kwargs)
+            with short_traceback:
+                self._start(*args, **kwargs)
             return None
         notice.used("TS053")
-        return self._start(_UNSET, *args, **kwargs)
+        with short_traceback:
+            return self._start(_UNSET, *args, **kwargs)
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
         """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
@@ -270,7 +276,8 @@ class InferContext(Context):
         Parameters, callback and errors are those of ``async_run(callback, inputs, outputs, …)``.
         """
         notice.used("TS054")
-        self._start(*args, **kwargs)
+        with short_traceback:
+            self._start(*args, **kwargs)
 
     def _start(
         self,
@@ -318,12 +325,13 @@ class InferContext(Context):
             `request_id` is no integer.
         """
         notice.used("TS055")
-        number = arguments.unsigned(request_id, UINT64, 2)
-        answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
-        if answer is None:
-            self._last_request_id = 0
-            return None
-        return self._read(answer)
+        with short_traceback:
+            number = arguments.unsigned(request_id, UINT64, 2)
+            answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
+            if answer is None:
+                self._last_request_id = 0
+                return None
+            return self._read(answer)
 
     def get_ready_async_request(self, wait: object) -> int | None:
         """Return the id of a request without a callback whose results can be fetched
@@ -350,7 +358,8 @@ class InferContext(Context):
             No request without a callback is outstanding, or the context is closed.
         """
         notice.used("TS056")
-        return self._session().ready(bool(wait))
+        with short_traceback:
+            return self._session().ready(bool(wait))
 
     def _read(self, answer: Completed) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id
@@ -443,7 +452,8 @@ class InferContext(Context):
             The context is closed.
         """
         notice.used("TS057")
-        return self._session().stat.as_dict()
+        with short_traceback:
+            return self._session().stat.as_dict()
 
 
 InferContext.__module__ = "tensorrtserver.api"

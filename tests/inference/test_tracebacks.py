@@ -17,6 +17,11 @@ CALLS = {
     "refused by the server": "ModelControlContext(url, protocol).load('nope')",
     "refused asynchronously": "context = InferContext(url, protocol, 'simple'); "
     "context.get_async_run_results(context.async_run(inputs, {'NOPE': RAW}), True)",
+    "bad shape": "InferContext(url, protocol, 'simple').run({**inputs, 'INPUT1': "
+    "[np.zeros(3, np.int32)]}, {'OUTPUT0': RAW})",
+    "no url": "ServerHealthContext(None, protocol)",
+    "closed": "context = InferContext(url, protocol, 'simple'); context.close(); "
+    "context.run(inputs, {'OUTPUT0': RAW})",
     "wrong type": "InferContext(url, protocol, 'simple').run(inputs, {'OUTPUT0': RAW}, 'x')",
 }
 SCRIPT = """\
@@ -46,13 +51,20 @@ def traceback(folder: Path, call: str, url: str, protocol: str, *options: str) -
     return str(done.stderr)
 
 
+def frames_of_ours(shown: str) -> list[str]:
+    """Return the lines of a traceback that name a file of this package."""
+    lines = [line for line in shown.splitlines() if line.startswith('  File "')]
+    return [line for line in lines if "/tensorrtserver/" in line or "/tritonclient_shim/" in line]
+
+
 @pytest.mark.parametrize(("number", "call"), enumerate(CALLS.values()), ids=CALLS)
 def test_refused_calls(tmp_path: Path, triton: Any, number: int, call: str) -> None:
-    """A refusal shows one traceback, the line of the call and v1's message."""
+    """A refusal shows one traceback: the line of the call, one frame of ours, v1's message."""
     protocol = number % 2
     shown = traceback(tmp_path, call, triton.url(protocol), NAMES[protocol])
     assert shown.count("Traceback") == 1
     assert 'old.py", line 7, in <module>' in shown
+    assert len(frames_of_ours(shown)) == 1
     assert shown.splitlines()[-1].startswith(("tensorrtserver.api.Inference", "ctypes.Argument"))
 
 
@@ -62,6 +74,7 @@ def test_no_server(tmp_path: Path, nobody: str, protocol: str) -> None:
     shown = traceback(tmp_path, CALLS["unknown model"], nobody, protocol)
     assert shown.count("Traceback") == 1
     assert 'old.py", line 7, in <module>' in shown
+    assert len(frames_of_ours(shown)) == 1
     assert f"InferenceServerException: [ 0] {protocol.upper()} client failed: " in shown
 
 

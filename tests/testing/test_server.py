@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from typing import Any, Iterator
 
 import numpy as np
@@ -163,6 +164,23 @@ def test_what_a_function_must_not_return(returned: Any, says: str, protocol: int
     ) as caught:
         run_model(triton.url(protocol), protocol)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_exception_of_a_function(asynchronous: bool, protocol: int) -> None:
+    """The cause of the error is the exception of the model, with the line of the function."""
+    model = one_input(lambda inputs: {"O": inputs["missing"]})
+    with testing.server(m=model) as triton:
+        context = InferContext(triton.url(protocol), protocol, "m")
+        arguments = ({"I": [np.ones(1, np.float32)]}, {"O": RAW})
+        with pytest.raises(InferenceServerException, match="KeyError: 'missing'") as caught:
+            if asynchronous:
+                context.get_async_run_results(context.async_run(*arguments), True)
+            context.run(*arguments)
+    cause = caught.value.__cause__
+    assert isinstance(cause, KeyError)
+    last_frame = traceback.extract_tb(cause.__traceback__)[-1]
+    assert last_frame.filename == __file__
 
 
 def test_status_and_control(protocol: int) -> None:

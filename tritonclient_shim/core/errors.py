@@ -74,15 +74,18 @@ InferenceServerException.__module__ = "tensorrtserver.api"
 def shown_cause(cause: BaseException) -> BaseException | None:
     """Return what a traceback of a legacy call shows as its cause: nothing, as in v1.
 
-    Python's development mode shows the cause (``python -X dev``, ``PYTHONDEVMODE=1``).
+    Python's development mode shows the cause (``python -X dev``, ``PYTHONDEVMODE=1``). If a model
+    of ``tritonclient_shim.testing`` raised an exception, the cause is that exception.
     """
-    return cause if sys.flags.dev_mode else None
+    if sys.flags.dev_mode:
+        return cause
+    return cause.model_exception if isinstance(cause, BackendError) else None
 
 
 def cause_of(error: BaseException) -> BaseException | None:
     """Return the cause of an error, also one that tracebacks do not show."""
     context = error.__context__ if isinstance(error, InferenceServerException) else None
-    return error.__cause__ or context
+    return context or error.__cause__
 
 
 class BackendError(Exception):
@@ -90,6 +93,9 @@ class BackendError(Exception):
 
     #: True if the server replied that it has no such call, as without one of Triton's extensions.
     no_such_call = False
+
+    #: The exception of a model that is a function of the user's, in this process.
+    model_exception: Exception | None = None
 
 
 class ServerError(BackendError):

@@ -117,7 +117,9 @@ class InProcessBackend(StreamingBackend):
         except ServerError as error:
             over_http = self.endpoint.protocol == HTTP
             status = HTTP_STATUS.get(error.code, 500) if over_http else f"StatusCode.{error.code}"
-            raise ServerError(error.message, error.code, str(status)) from error
+            refusal = ServerError(error.message, error.code, str(status))
+            refusal.model_exception = error.model_exception
+            raise refusal from error
 
 
 class _InProcessStream:

@@ -124,10 +124,12 @@ class RunningModel:
         except ServerError:
             raise
         except Exception as error:  # whatever a function raises is an answer
-            raise ServerError(
+            refusal = ServerError(
                 f"Failed to process the request(s) for model '{self.name}_0_0', message: "
                 f"{type(error).__name__}: {error}"
-            ) from error
+            )
+            refusal.model_exception = error
+            raise refusal from error
         names = {output.name for output in self.model.outputs}
         if not isinstance(arrays, dict) or not names.issuperset(arrays):
             shown = sorted(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
