@@ -59,6 +59,9 @@ def main() -> int:
         with KINDS[chosen].start(**arguments) as server:
             print(f"A genuine {name} answers HTTP on {server.http}, gRPC on {server.grpc}.")
             problems = run_all(server, programs)
+    except KeyboardInterrupt:
+        print("demo: interrupted, and the server is stopped", file=sys.stderr)
+        return 130
     except (MissingPrerequisite, ServerFailed) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1

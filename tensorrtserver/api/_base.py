@@ -8,7 +8,6 @@ of its values checkers know no more than ``object``.
 from __future__ import annotations
 
 import sys
-from ctypes import ArgumentError
 from enum import IntEnum
 from types import TracebackType
 from typing import (
@@ -25,6 +24,7 @@ from typing import (
 )
 
 from tritonclient_shim import notice
+from tritonclient_shim.core.arguments import ArgumentError
 
 _Self = TypeVar("_Self", bound="Context")
 Text = Union[str, bytes]

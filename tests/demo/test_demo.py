@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +59,26 @@ def test_it_shows_the_notice_once_and_ends_with_what_to_do_next(output: str) -> 
     """The notice of the first use is printed once. The last lines say what to do next."""
     assert output.count(": TensorRTServerDeprecationWarning: ") == 1
     assert f"pip install {ROOT}" in output.partition("What to do next")[2]
+
+
+def test_interrupted() -> None:
+    """Ctrl-C ends the demo with one line and status 130, also while a script runs."""
+    # A background job of a shell ignores the signal. A new program begins without a handler.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        demo = subprocess.Popen(
+            [sys.executable, str(ROOT / "demo" / "run.py")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert demo.stdout is not None
+    while not demo.stdout.readline().startswith("--- "):
+        assert demo.poll() is None
+    os.killpg(demo.pid, signal.SIGINT)  # a terminal signals the scripts too
+    _, errors = demo.communicate(timeout=60)
+    assert errors == "demo: interrupted, and the server is stopped\n"
+    assert demo.returncode == 130

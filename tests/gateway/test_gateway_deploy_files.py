@@ -112,7 +112,7 @@ def test_image() -> None:
     ignored = (DEPLOY / "Containerfile.dockerignore").read_text("utf-8").splitlines()
     taken = [line[1:] for line in ignored if line.startswith("!")]
     assert [name for name in taken if not (ROOT / name).exists()] == []
-    assert {"README.md", "LICENSE", "pyproject.toml", "setup.cfg"} <= set(taken)
+    assert {"README.md", "LICENSE", "build_backend.py", "pyproject.toml", "setup.cfg"} <= set(taken)
     links = [path.resolve() for path in ROOT.glob("tritonclient_shim/*") if path.is_symlink()]
     assert {path.relative_to(ROOT).as_posix() for path in links} <= set(taken)
     (build,) = [document["services"]["gateway"]["build"] for document in yaml("compose.yaml")]

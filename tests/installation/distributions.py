@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("tensorrtserver", "tritonclient_shim")
 FILES = (
     *("tensorrtserver.py", "migration_guide.md", "docs/settings.md", "README.md", "LICENSE"),
-    *("MANIFEST.in", "setup.cfg", "pyproject.toml"),
+    *("MANIFEST.in", "setup.cfg", "pyproject.toml", "build_backend.py"),
 )
 _NOT_PACKED = ("INSTALLER", "REQUESTED", "direct_url.json")
 

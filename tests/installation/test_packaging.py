@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tensorrtserver
+from tests.installation import distributions
 from tests.installation.environments import ROOT, Environment
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _installation as installation
@@ -65,6 +66,16 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
     wanted.add("tensorrtserver.py")  # imported if the package has lost its files
     assert {"tensorrtserver/py.typed", "tritonclient_shim/py.typed"} <= inside
     assert inside == wanted
+
+
+def test_building_leaves_nothing(tmp_path: Path) -> None:
+    """``pip wheel`` writes the wheel, and no file into the checkout."""
+    source = distributions.checkout(tmp_path / "source")
+    before = sorted(source.rglob("*"))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
+    subprocess.run([*command, str(tmp_path / "dist"), str(source)], check=True)
+    assert sorted(source.rglob("*")) == before
+    assert len(list((tmp_path / "dist").glob("*.whl"))) == 1
 
 
 def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:

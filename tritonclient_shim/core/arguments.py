@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import operator
-from ctypes import ArgumentError, c_void_p
+from ctypes import ArgumentError as ArgumentError  # contexts compare with it
+from ctypes import c_void_p
 from typing import Any, Mapping, NamedTuple
 
 UINT32 = 2**32 - 1
