@@ -32,9 +32,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help="rows whose name contains this text")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="per row (default: 20)")
-    parser.add_argument(
-        "--write", action="store_true", help="write every row into README.md and docs/costs.md"
-    )
+    parser.add_argument("--write", action="store_true", help="write every row into docs/costs.md")
     options = parser.parse_args()
     if options.write and options.only:
         parser.error("--write writes every row: leave --only out")
@@ -68,7 +66,7 @@ def main() -> int:
             print(report.line(comparison), flush=True)
             done.append(comparison)
     if options.write:
-        report.write_pages(done, conditions)
+        report.write_page(done, conditions)
     return 0
 
 

@@ -1,7 +1,6 @@
-"""Comparisons as lines, and as the tables of README.md and docs/costs.md.
+"""Comparisons as lines, and as the tables of docs/costs.md.
 
-README.md gets a few rows. docs/costs.md gets all rows and their conditions. In each page that has
-START, with the version of this Python, the text between START and STOP is replaced.
+Replace the text between START, with the version of this Python, and STOP.
 """
 
 from __future__ import annotations
@@ -22,14 +21,6 @@ START = "<!-- scripts/bench --write writes this part on Python {}.{} -->".format
 STOP = "<!-- until here -->"
 #: Of each protocol: the heading, the program that the facade is divided by, and the clock.
 COLUMNS = (("hand", "hand", "wall"), ("CPU", "hand", "cpu"), ("÷ bare", "bare", "wall"))
-#: The rows of README.md: a row of each kind of work.
-README_ROWS = (
-    "small run, 2×INT32[16]",
-    "8×FP32[3,224,224] in, FP32[1000] out",
-    "100k short strings in and out",
-    "1000 async requests in flight",
-    "64 MB in and out, system shared memory",
-)
 WIDTH = 98
 _PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf")
 #: Comparisons by workload, protocol and program.
@@ -66,14 +57,14 @@ def line(comparison: Comparison) -> str:
     )
 
 
-def write_pages(done: Sequence[Comparison], taken: str) -> None:
-    """Write all rows and the conditions into docs/costs.md, and some rows into README.md."""
+def write_page(done: Sequence[Comparison], taken: str) -> None:
+    """Write all rows and the conditions into docs/costs.md, if it has a part of this Python."""
     rows = {(row.workload, row.protocol, row.against): row for row in done}
-    for page, text in (("README.md", _overview(rows)), ("docs/costs.md", _costs(rows, taken))):
-        before, start, rest = (ROOT / page).read_text("utf-8").partition(START)
-        if start:
-            after = rest.partition(STOP)[2]
-            (ROOT / page).write_text(f"{before}{START}\n\n{text}\n\n{STOP}{after}", "utf-8")
+    page = ROOT / "docs" / "costs.md"
+    before, start, rest = page.read_text("utf-8").partition(START)
+    if start:
+        after = rest.partition(STOP)[2]
+        page.write_text(f"{before}{START}\n\n{_costs(rows, taken)}\n\n{STOP}{after}", "utf-8")
 
 
 def _costs(rows: Comparisons, taken: str) -> str:
@@ -88,11 +79,6 @@ def _costs(rows: Comparisons, taken: str) -> str:
     )
     lines = textwrap.fill(text, WIDTH, break_on_hyphens=False)
     return f"{_table(head, [_cells(workload, rows, COLUMNS) for workload in workloads])}\n{lines}"
-
-
-def _overview(rows: Comparisons) -> str:
-    lines = [_cells(workload, rows, COLUMNS[:1]) for workload in README_ROWS]
-    return _table(["workload", "gRPC ÷ hand", "HTTP ÷ hand"], lines).rstrip("\n")
 
 
 def _cells(

@@ -35,7 +35,7 @@ What to do next
       cd {root} && {python} -m testbed --server {server}
   and give your script the address that it prints.
 
-  README.md           how it works, supported versions, what is not there yet
+  README.md           how it works, what it costs, how to get help
   {guide}"""
 
 

@@ -264,11 +264,11 @@ def test_imports_wait_for_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong.startswith("protobuf 3.19.6 is too old: >=3.20.2 is needed. Install it:\n")
 
 
-def test_ranges_are_those_of_the_readme() -> None:
-    """The first row of the README's table has the doctor's oldest tritonclient."""
+def test_ranges_are_those_of_the_support_page() -> None:
+    """The first row of the support page's table has the doctor's oldest tritonclient."""
     (triton,) = [row for row in doctor.REQUIRED if row.name == "tritonclient"]
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
-    (first,) = [line.split("|") for line in readme.splitlines() if line.startswith("| A |")]
+    page = (Path(__file__).resolve().parents[2] / "docs" / "support.md").read_text("utf-8")
+    (first,) = [line.split("|") for line in page.splitlines() if line.startswith("| A |")]
     assert triton.least == f">={first[3].strip()}"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from testbed import TritonServer
+from tests.cli.cli_scripts import shim
 from tests.installation import distributions
 from tests.pages.blocks import ROOT, environment, execute, text
 
@@ -53,6 +54,16 @@ def test_the_readme_has_the_same_script() -> None:
     """The script of the README is the script of the quickstart."""
     script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
     assert "InferContext" in script and script in text("README.md")
+
+
+def test_diff_of_the_readme(tmp_path: Path) -> None:
+    """``migrate`` prints the lines of README's diff for the script of README."""
+    script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
+    (tmp_path / "script.py").write_text(script, "utf-8")
+    shown = text("README.md").partition("```diff\n")[2].partition("```")[0].splitlines()
+    printed = shim(tmp_path, "migrate", "script.py").stdout.splitlines()
+    assert len(shown) == 7
+    assert [line for line in shown if line not in printed] == []
 
 
 @pytest.mark.release

@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 
 class _Requirement(NamedTuple):
-    """A distribution that tritonclient-shim needs (README.md, "Supported versions")."""
+    """A distribution that tritonclient-shim needs (docs/support.md, "What is supported")."""
 
     name: str
     least: str  # the oldest version that works
