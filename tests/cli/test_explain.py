@@ -120,6 +120,22 @@ def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
         assert process.wait() == 141  # as a shell reports SIGPIPE
 
 
+@pytest.mark.parametrize(
+    ("words", "heading"),
+    [
+        (("explain", "Connect Failed"), "### `GRPC client failed: 14: Connect Failed`"),
+        (("explain", "server-status"), "## Server status\n"),
+        (("guide", "InferContext.run"), "## Inference\n"),
+    ],
+)
+def test_the_other_command(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], heading: str
+) -> None:
+    """``explain`` accepts what ``guide`` accepts, and ``guide`` accepts a symbol."""
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith(heading)
+
+
 def test_a_misspelt_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelt symbol names the symbol that is written almost so."""
     assert main(["explain", "InferContext.runn"]) == 1

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tritonclient_shim import cli
+from tritonclient_shim import __version__, cli
 from tritonclient_shim.cli import main
 
 COMMANDS = [file.name for file in pkgutil.iter_modules(cli.__path__) if file.name[0] != "_"]
@@ -33,7 +33,7 @@ def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert line.endswith(".") and len(line) < 80
 
 
-@pytest.mark.parametrize("option", ["--colour", "-V"])
+@pytest.mark.parametrize("option", ["--colour", "-x"])
 def test_an_unknown_option_without_a_command(
     capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
@@ -42,3 +42,29 @@ def test_an_unknown_option_without_a_command(
         main([option])
     assert ended.value.code == 2
     assert f"unrecognized arguments: {option}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["scna", "src"], "no command 'scna'; did you mean scan? expected one of: doctor, explain"),
+        (["zzz"], "no command 'zzz'; expected one of: doctor, "),
+        (["scan", "--formt=json", "src"], "--formt=json; did you mean --format?"),
+        (["scan", "--zzzz", "src"], "unrecognized arguments: --zzzz\n"),
+    ],
+)
+def test_misspelt_words(capsys: pytest.CaptureFixture[str], words: list[str], hint: str) -> None:
+    """A misspelt command or option is wrong usage, and names the nearest one."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """``-V`` prints the version, as ``--version`` does."""
+    for option in ("-V", "--version"):
+        with pytest.raises(SystemExit) as ended:
+            main([option])
+        assert ended.value.code == 0
+        assert capsys.readouterr().out == f"tritonclient-shim {__version__}\n"

@@ -12,8 +12,10 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import sys
 import traceback
+from difflib import get_close_matches
 from typing import Sequence
 
 from tritonclient_shim import __version__
@@ -32,6 +34,10 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, or in the process's arguments → exit status."""
     parser = _parser()
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] not in (*_commands(), "") and not words[0].startswith("-"):
+        expected = f"expected one of: {', '.join(_commands())}"
+        parser.error(f"no command {words[0]!r}; {_near(words[0], _commands())}{expected}")
     arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
         if unknown:
@@ -39,7 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     if unknown:  # with the usage of the command
-        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        options = re.findall(r"--[\w-]+", arguments.command.format_usage())
+        near = _near(unknown[0], options).rstrip()
+        hint = f"; {near}" if near else ""
+        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     try:
         return int(arguments.run(arguments))
     except Refused as error:
@@ -74,9 +83,27 @@ def show(text: str) -> None:
         sys.exit(_SIGPIPE)
 
 
+def show_long(text: str) -> None:
+    """Print the text, on a terminal by a pager if it has more lines than the screen."""
+    from tritonclient_shim.cli import _terminal
+
+    if _terminal.fits(text) or not _terminal.page(text):
+        show(text)
+
+
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _commands() -> list[str]:
+    return [row.name for row in pkgutil.iter_modules(__path__) if not row.name.startswith("_")]
+
+
+def _near(word: str, words: Sequence[str]) -> str:
+    """Return a question with the word that is written almost so, '' without one."""
+    names = get_close_matches(word.partition("=")[0], words, 1)
+    return f"did you mean {names[0]}? " if names else ""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,18 +112,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="tritonclient-shim",
         description="Programs of the retired tensorrtserver client on today's Triton.",
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for row in pkgutil.iter_modules(__path__):
-        if not row.name.startswith("_"):
-            module = importlib.import_module(f"{__name__}.{row.name}")
-            text = (module.__doc__ or "").strip()
-            command = commands.add_parser(
-                row.name,
-                help=text.splitlines()[0],
-                description=text,
-                formatter_class=argparse.RawDescriptionHelpFormatter,
-            )
-            module.add_arguments(command)
-            command.set_defaults(command=command, name=row.name, run=module.run)
+    for name in _commands():
+        module = importlib.import_module(f"{__name__}.{name}")
+        text = (module.__doc__ or "").strip()
+        command = commands.add_parser(
+            name,
+            help=text.splitlines()[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+        command.set_defaults(command=command, name=name, run=module.run)
     return parser

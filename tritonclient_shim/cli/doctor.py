@@ -18,8 +18,10 @@ from typing import Iterator, NamedTuple
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import show
 from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
+from tritonclient_shim.cli._terminal import BOLD, GREEN, RED, painted
 
 OK, NOTE, WRONG = "ok", "note", "WRONG"
+_COLOURS = {OK: (GREEN,), NOTE: (), WRONG: (BOLD, RED)}
 
 
 class Finding(NamedTuple):
@@ -89,8 +91,8 @@ def _is_wrong(finding: Finding) -> bool:
 
 
 def _text(title: str, findings: list[Finding]) -> str:
-    lines = [f"  {level:<5}  {text}" for level, text in findings]
-    return "\n".join([title, *lines, ""])
+    lines = [f"  {painted(f'{level:<5}', *_COLOURS[level])}  {text}" for level, text in findings]
+    return "\n".join([painted(title, BOLD), *lines, ""])
 
 
 # --------------------------------------------------------------------- the installation

@@ -1,4 +1,6 @@
-"""Show what replaces a legacy symbol, with the code in v1 and now.
+"""Show the code that replaces one legacy symbol, on a screen.
+
+The whole section about it, with what differs, is in `guide`.
 
 Exit status: 0 explained, 1 one of the names is unknown.
 """
@@ -9,6 +11,7 @@ import argparse
 from difflib import get_close_matches
 
 from tritonclient_shim.cli import show, tell
+from tritonclient_shim.cli._terminal import BOLD, painted, painted_headings
 from tritonclient_shim.registry.entry import RegistryEntry
 
 #: More entries than these are listed without code.
@@ -27,13 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every entry that fits → exit status."""
+    """Print every entry that fits, or else the section of the guide → exit status."""
+    from tritonclient_shim.cli.guide import find_section, shown
+
     status = 0
     for what in dict.fromkeys(arguments.what):
         entries = find(what)
         if not entries:
-            tell("explain", f"nothing is called {what!r}; {_near(what)}{_EXPECTED}")
-            status = 1
+            section = find_section(what)
+            if section is None:
+                tell("explain", f"nothing is called {what!r}; {_near(what)}{_EXPECTED}")
+                status = 1
+            else:
+                show(f"{painted_headings(shown(section.text))}\n")
         elif len(entries) > _MANY:
             listed = "".join(f"{entry.id}  {entry.symbol}\n" for entry in entries)
             show(f"{listed}  give one of these ids for its code in v1 and now\n\n")
@@ -83,7 +92,7 @@ def _explained(entry: RegistryEntry) -> str:
     from tritonclient_shim.cli.guide import code_of
 
     return f"""\
-{entry.id}  {entry.symbol}
+{painted(f"{entry.id}  {entry.symbol}", BOLD)}
   deprecated since  {entry.since}
   on gRPC           {entry.grpc}
   over HTTP         {entry.http}

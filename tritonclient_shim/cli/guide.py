@@ -1,7 +1,8 @@
-"""Print the migration guide, or a section of it.
+"""Read the migration guide, or a section of it.
 
-Name a section by its heading, by an id, or by the text of an error. `settings`
-is the page on settings.
+Name a section by its heading, by an id or symbol, or by the text of an error.
+`settings` is the page on settings. A long text comes in a pager, on a terminal.
+For the code of a single symbol, `explain` is shorter.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -14,7 +15,8 @@ import re
 from difflib import get_close_matches
 from typing import Iterator, NamedTuple
 
-from tritonclient_shim.cli import show, tell
+from tritonclient_shim.cli import show_long, tell
+from tritonclient_shim.cli._terminal import painted_headings
 from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -63,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.section is None:
         text = shown(_page("migration_guide.md"))
     else:
-        section = _find(arguments.section)
+        section = find_section(arguments.section) or _of_symbol(arguments.section)
         if section is None:
             advice = _advice(arguments.section)
             tell("guide", f"there is no section {arguments.section!r}; {advice}")
             return 1
         text = shown(section.text)
-    show(text)
+    show_long(painted_headings(text))
     return 0
 
 
@@ -115,7 +117,7 @@ def _listed() -> Iterator[str]:
         yield f'{indent}"{section.errors[0]}"\n' if section.errors else f"{indent}{anchor}\n"
 
 
-def _find(what: str) -> Section | None:
+def find_section(what: str) -> Section | None:
     """Return the section of this name, id or error, or the only section with such a name."""
     known, anchor = sections(), _anchor(what)
     fitting = [name for name in known if anchor in name]
@@ -127,6 +129,14 @@ def _find(what: str) -> Section | None:
     if len(titles) > 1:
         return None
     return _of_error(what, list(known.values()))
+
+
+def _of_symbol(what: str) -> Section | None:
+    """Return the section of a symbol such as ``InferContext.run``, if it has only one."""
+    from tritonclient_shim.cli.explain import find
+
+    anchors = {entry.anchor for entry in find(what)} if "." in what else set()
+    return sections()[anchors.pop()] if len(anchors) == 1 else None
 
 
 def _is_symbol(what: str) -> bool:

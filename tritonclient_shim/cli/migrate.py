@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._config import fill_in
 from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
+from tritonclient_shim.cli._terminal import CYAN, GREEN, RED, painted
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
 _TITLE = "Migration from the legacy API"
+_COLOURS = {"+": (GREEN,), "-": (RED,), "@": (CYAN,)}
 _NEXT = "Nothing is written; --write writes the changes.\n"
 
 
@@ -104,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         is_diff = not (arguments.write or arguments.check)
         changed = [file for file in work.files if file.changed]
-        changes = "".join(map(_diff, changed)) if is_diff else ""
+        changes = "".join(_painted(_diff(file)) for file in changed) if is_diff else ""
         uses = "".join(
             f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}\n"
             for row, outcome in work.uses
@@ -186,6 +188,11 @@ def _diff(file: Migrated) -> str:
     lines = difflib.unified_diff(old, new, file.path, file.path)
     mark = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else f"{line}{mark}" for line in lines)
+
+
+def _painted(diff: str) -> str:
+    """Return a diff in the colours of ``git diff``, if standard output shows colours."""
+    return "\n".join(painted(line, *_COLOURS.get(line[:1], ())) for line in diff.split("\n"))
 
 
 def _lines(data: bytes) -> list[str]:

@@ -22,8 +22,9 @@ from typing import NamedTuple
 from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._config import fill_in
 from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
+from tritonclient_shim.cli._terminal import BOLD, YELLOW, Progress, painted
 from tritonclient_shim.usage import report as usage_report
-from tritonclient_shim.usage.rows import UsageRow, summary
+from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
@@ -102,8 +103,10 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
     report = ScanReport()
-    with without_syntax_warnings():
-        for path in chosen(arguments):
+    paths = chosen(arguments)
+    with without_syntax_warnings(), Progress(len(paths)) as progress:
+        for number, path in enumerate(paths, 1):
+            progress.step(number, path)
             try:
                 uses = _uses(path, report)
             except Unreadable as error:
@@ -156,13 +159,21 @@ def _render(report: ScanReport, format: str) -> str:
 
 
 def _text(report: ScanReport) -> str:
-    """Return each use with its line of the source, the number of uses, and what to do next."""
+    """Return each use with its line of the source, the successors, totals, and the next step."""
     lines = []
     for row in report.rows:
-        entry, how = row.entry, f" ({row.how})" if row.how else ""
-        lines.append(f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}")
+        place, id = painted(row.place, BOLD), painted(row.entry.id, YELLOW)
+        lines.append(f"{place}: {id} {row.entry.symbol}{f' ({row.how})' if row.how else ''}")
         lines.append(f"    {row.snippet.strip()}")
+    lines += _successors(report.rows)
     return "\n".join([*lines, report.sentences, *usage_report.next_step(report.rows), ""])
+
+
+def _successors(rows: list[UsageRow]) -> list[str]:
+    """Return a line for each id: what to write instead."""
+    entries = [group[0].entry for group in grouped(rows)]
+    lines = [f"  {painted(entry.id, YELLOW)}  {entry.successor}" for entry in entries]
+    return ["", painted("Instead", BOLD), *lines, ""] if lines else []
 
 
 # ----------------------------------------------------------------------------------- known uses
