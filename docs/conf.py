@@ -50,19 +50,20 @@ html_show_sphinx = False
 html_extra_path = ["site"]
 html_static_path = ["static"]
 html_css_files = ["tables.css"]
+html_search_scorer = str(ROOT / "docs" / "static" / "scorer.js")
 
 #: Every page, by the part of the contents.
 _CONTENTS = {
     "Begin": "docs/quickstart.md docs/install.md docs/faq.md",
     "How to …": (
-        "docs/how-to/run-old-scripts.md docs/how-to/reach-other-servers.md docs/servers.md "
+        "docs/how-to/run-old-scripts.md docs/how-to/reach-other-servers.md "
         "docs/how-to/keep-track.md docs/testing.md docs/scan.md docs/migrate.md docs/gateway.md "
-        "docs/cuda_shared_memory.md migration_guide.md"
+        "migration_guide.md"
     ),
     "Reference": (
-        "docs/settings.md docs/processes.md docs/api.md docs/differences.md "
-        "docs/v1-behaviour.md docs/v2-mapping.md docs/costs.md docs/reliability.md "
-        "docs/support.md CHANGELOG.md"
+        "docs/settings.md docs/processes.md docs/servers.md docs/cuda_shared_memory.md "
+        "docs/api.md docs/differences.md docs/v1-behaviour.md docs/v2-mapping.md docs/costs.md "
+        "docs/reliability.md docs/support.md CHANGELOG.md"
     ),
     "The project": (
         "CONTRIBUTING.md ARCHITECTURE.md newsfragments/README.md SECURITY.md CODE_OF_CONDUCT.md"
