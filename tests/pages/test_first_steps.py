@@ -129,6 +129,14 @@ def test_no_stranger_is_installed(page: str) -> None:
     assert installs and not [line for line in installs if line.split()[-1] == "tritonclient-shim"]
 
 
+def test_no_extra_of_a_stranger_is_installed() -> None:
+    """No page and no message installs an extra of this package from an index."""
+    paths = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    paths += (ROOT / "tritonclient_shim").rglob("*.py")
+    command = re.compile(r"pip install ['\"]?tritonclient-shim\[")
+    assert [path for path in paths if command.search(path.read_text("utf-8"))] == []
+
+
 def test_commands_of_the_readme_can_be_pasted() -> None:
     """What explains a command follows `#`, so that a shell ignores it."""
     commands = re.findall(r"^    ((?:scripts/|tritonclient-shim ).*)$", text("README.md"), re.M)

@@ -77,7 +77,7 @@ def _toml(path: str) -> ModuleType:
             pass
     raise Refused(
         f"{path} may have a table {_TABLE}, and this Python cannot read it; expected Python 3.11 "
-        "or tomli; install it with: pip install 'tritonclient-shim[toml]'"
+        "or tomli; install it with: pip install tomli"
     )
 
 
