@@ -18,7 +18,8 @@ def test_model_that_requests_do_not_see() -> None:
         "def make(n):\n"
         "    return partial(infer, grpcclient.InferenceServerClient('u'), n, sequence_id=int(k))\n"
         "c = make('m')\n"
-        "r = c(i, o, sequence_start=bool(f & 1), sequence_end=bool(f & 2))\n"
+        "r = c(i, o, sequence_start=bool(f & FLAG_SEQUENCE_START), "
+        "sequence_end=bool(f & FLAG_SEQUENCE_END))\n"
     )
     assert todo(migrated(STAR + source, unsafe=False)) == []
     assert body(f"{source}logger.info('%s', c)\n") == body(source) + "logger.info('%s', c)\n"

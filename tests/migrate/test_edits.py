@@ -64,9 +64,9 @@ def test_two_imports_at_the_top() -> None:
 )
 def test_comment_above_a_statement(statement: str) -> None:
     """A comment with work to do is above the first line of its statement."""
-    comment, _, rest = body(f"{statement}\n").partition("\n")
-    assert comment.startswith("# TODO(TS020): ")
-    assert rest == f"{statement}\n"
+    text = body(f"{statement}\n")
+    assert text.startswith("# TODO(TS020): ")
+    assert text.endswith(f")\n{statement}\n")
 
 
 def test_line_breaks_of_windows() -> None:

@@ -15,6 +15,7 @@ from tritonclient_shim.migrate.values import Value, element
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import import_text, is_written
 from tritonclient_shim.rewrite.flows import SHOWING, Flows
+from tritonclient_shim.rewrite.format import quote_of
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
 
@@ -185,6 +186,16 @@ class Draft:
             return form.format(*texts, old=old, **{name: self.called(name) for name in names})
 
         self.change(node, text)
+
+    def quoted(self, text: str) -> str:
+        """Return a simple text as a literal with the quotes of the file."""
+        quote = quote_of(self.text_before)
+        return f"{quote}{text}{quote}"
+
+    def flag(self, name: str) -> str:
+        """Return the constant for the start or end of a sequence."""
+        self.helpers.add(f"FLAG_SEQUENCE_{name}")
+        return self.called(f"FLAG_SEQUENCE_{name}")
 
     def called(self, name: str) -> str:
         """Return the name of a helper or a new variable. Add ``_`` where the file has the name."""

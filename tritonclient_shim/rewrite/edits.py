@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import io
 import re
+import textwrap
 from collections import defaultdict
 from itertools import accumulate, chain, takewhile
 from typing import Any, Callable, Iterable, Mapping, Sequence, Tuple
 
 from tritonclient_shim.migrate.sources import characters
+from tritonclient_shim.rewrite.format import COLUMNS
 
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes inside it → its new text.
@@ -48,10 +50,14 @@ class Edits:
 
     def comment(self, node: ast.stmt, text: str) -> None:
         """Add a comment above a statement and its other comments, unless it has the comment."""
-        above = reversed(self._rows[: self._first_row(node)])
+        first = self._first_row(node)
+        above = reversed(self._rows[:first])
         present = takewhile(lambda row: row.strip()[:1] in ("", "#"), above)
-        if text not in map(str.strip, present):
-            self.before[node].insert(0, text)
+        row = self._rows[first]
+        width = COLUMNS - (len(row) - len(row.lstrip()))
+        lines = textwrap.wrap(text, width, subsequent_indent="#   ", break_long_words=False)
+        if lines[0] not in map(str.strip, present):
+            self.before[node].insert(0, "\n".join(lines))
 
     # --- the source
 

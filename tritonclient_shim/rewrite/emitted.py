@@ -10,6 +10,7 @@ from typing import Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.scopes import Scopes
 from tritonclient_shim.migrate.sources import content
+from tritonclient_shim.rewrite.format import with_quotes
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
@@ -103,4 +104,5 @@ def parts_of(wanted: Iterable[str], over_grpc: bool = False) -> list[Part]:
 def is_written(name: str, over_grpc: bool, text: str) -> bool:
     """True if a file has the part with a name already, from an earlier migration."""
     parts = [part for part in _variant(over_grpc) if part.source and name in part.binds]
-    return any(f"\n{part.text}\n" in f"\n{text}" for part in parts)
+    text = with_quotes(text, '"')
+    return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)

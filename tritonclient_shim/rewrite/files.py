@@ -17,6 +17,7 @@ from tritonclient_shim.migrate.sources import rewritten as without_async
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.format import with_short_lines
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import (
@@ -28,6 +29,7 @@ from tritonclient_shim.rewrite.options import (
     planned,
 )
 from tritonclient_shim.rewrite.rules import BY_HAND, IMPORTS, LOOSE, stub
+from tritonclient_shim.rewrite.unused import remove_unused
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 _NO_RULE = "write it anew: the guide has its successor"
@@ -80,7 +82,8 @@ def migrate(
     with sources.not_too_deep(path):
         draft = Draft(source, text, options, Neighbours(path, texts))
         uses = _rewritten(draft)
-        after = restored(draft.edits.changed()).encode(encoding)
+        new = with_short_lines(draft.edits.changed(), text) if uses else text
+        after = restored(new).encode(encoding)
     return Migrated(path, data, after, uses, frozenset(draft.helpers), draft.beside.linked)
 
 
@@ -127,6 +130,7 @@ def _rewritten(draft: Draft) -> _Uses:
     _loose(draft)
     outcomes = {site: draft.outcome(site) or _undecided(site) for site in draft.sites}
     _comment(outcomes, draft)
+    remove_unused(draft)
     header = FileHeader(draft)
     header.rewrite()
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]

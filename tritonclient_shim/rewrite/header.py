@@ -6,22 +6,26 @@ A legacy import goes when nothing reads what it binds.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from itertools import takewhile
-from typing import Iterable
 
 from tritonclient_shim.migrate.imports import API, is_of_v1
 from tritonclient_shim.migrate.sites import Site, module_entry
 from tritonclient_shim.rewrite.draft import ERROR, Draft
 from tritonclient_shim.rewrite.emitted import import_text, is_written, parts_of
+from tritonclient_shim.rewrite.format import quote_of, with_quotes
+from tritonclient_shim.rewrite.import_block import (
+    IMPORT,
+    add_imports,
+    first_block,
+    sorted_imports,
+)
 
-_IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
 _FUNCTION = re.compile(r"^(?:def|class) ", re.M)
 #: The names at the start of the lines of a module, which it binds.
 _FIRST_NAMES = re.compile(r"^(?:def |class )?(\w+)", re.M)
-#: Packages that are not Python's own.
-_OTHERS = ("grpc", "google", "numpy", "tritonclient", "future", "pkg_resources")
 #: Names of v1's star import, and the lines that import them; others are of ctypes.
 _PROVIDED = {
     **{name: f"import {name}" for name in ("sys", "os", "struct", "threading", "pkg_resources")},
@@ -62,7 +66,7 @@ class FileHeader:
 
     def stays(self, site: Site) -> bool:
         """True if an import, or the import that a use needs, stays."""
-        if isinstance(site.node, _IMPORT):
+        if isinstance(site.node, IMPORT):
             return (site.node, site.id) in self._left
         return site.id in {id for _, id in self._left}
 
@@ -70,7 +74,7 @@ class FileHeader:
         """Replace the legacy imports, and add the imports that the body needs."""
         tree = self._draft.source.tree
         for node in ast.walk(tree):
-            if isinstance(node, _IMPORT) and not getattr(node, "level", 0):
+            if isinstance(node, IMPORT) and not getattr(node, "level", 0):
                 self._import(node)
         if "" in self._star:
             self._left.add((tree, "TS002"))
@@ -96,7 +100,7 @@ class FileHeader:
             self._anchor = self._anchor or node
             self._needed.update(lines)
         else:
-            draft.edits.before[node] += _sorted(lines)
+            draft.edits.before[node] += sorted_imports(lines)
         if kept:
             draft.write(node, import_text(node, kept))
         else:
@@ -126,23 +130,38 @@ class FileHeader:
     def _place(self) -> None:
         """Add missing imports below the imports."""
         body = self._draft.source.tree.body
-        imports = [statement for statement in body if isinstance(statement, _IMPORT)]
+        imports = [statement for statement in body if isinstance(statement, IMPORT)]
         present = {import_text(part, [name]) for part in imports for name in part.names}
         made = {line for line in self._needed if " = " in line}  # iteritems
         assignments = [*self._draft.assignments.values(), *made]
-        leading = list(takewhile(lambda part: isinstance(part, (*_IMPORT, ast.Expr)), body))
-        above = [part for part in leading if isinstance(part, _IMPORT)] or imports[:1] or leading
+        leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
+        above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
         definitions = [*self._definitions, *sorted(set(assignments))]
-        lines = _sorted(self._needed - present - made)
+        lines = sorted(self._needed - present - made)
         if above:
+            anchor = self._anchor or above[-1]
+            stars = [part for part in imports if part in above and self._is_star(part)]
+            names = {re.split(r"[ .]", line)[-1] for line in lines}
             # a star import that stays would bind some of these names anew
-            stars = [part for part in imports if part in above and part.names[0].name == "*"]
-            anchor = max([self._anchor or above[-1], *stars], key=lambda part: part.lineno)
-            self._draft.edits.after[anchor] += lines
-            self._define(definitions, anchor)
+            is_bound = names & self._draft.evaluator.imports.star.keys()
+            if stars and is_bound or not isinstance(anchor, IMPORT):
+                anchor = max([anchor, *stars], key=lambda part: part.lineno)
+                self._draft.edits.after[anchor] += sorted_imports(lines)
+                self._define(definitions, anchor)
+                return
+            block = first_block(body, anchor)
+            folder = os.path.dirname(os.path.abspath(self._draft.source.path))
+            add_imports(lines, block, self._draft.edits, folder)
+            self._define(definitions, block[-1])
         elif lines or definitions:
             below = [_block(definitions)] if definitions else []
-            self._draft.edits.before[body[0]] += [*lines, *below, ""]
+            self._draft.edits.before[body[0]] += [*sorted_imports(lines), *below, ""]
+
+    def _is_star(self, node: ast.Import | ast.ImportFrom) -> bool:
+        """True for a star import that stays."""
+        is_left = any(node is left for left, _ in self._left)
+        is_other = not is_of_v1(getattr(node, "module", None) or "")
+        return node.names[0].name == "*" and (is_left or is_other)
 
     def _define(self, definitions: list[str], anchor: ast.stmt) -> None:
         """Add definitions below the imports that come before the first use."""
@@ -153,7 +172,7 @@ class FileHeader:
         place = anchor
         for statement in self._draft.source.tree.body:
             is_above = statement.lineno < anchor.lineno
-            if isinstance(statement, _IMPORT):
+            if isinstance(statement, IMPORT):
                 place = max(place, statement, key=lambda part: part.lineno)
             elif not is_above and names.intersection(re.findall(r"\w+", edits.new(statement))):
                 break
@@ -177,7 +196,7 @@ def _definitions(draft: Draft) -> tuple[list[str], set[str]]:
     for part in parts:
         is_there = any(is_written(name, over_grpc, text) for name in part.binds)
         if part.source and not is_there:
-            definitions.append(part.renamed(names))
+            definitions.append(with_quotes(part.renamed(names), quote_of(text)))
     return definitions, imported
 
 
@@ -191,28 +210,3 @@ def _block(definitions: list[str]) -> str:
         text += lines + definition
         was_function = is_function
     return text
-
-
-def _sorted(lines: Iterable[str]) -> list[str]:
-    """Sort imports as formatters do, Python's modules first. Names of one module share a line."""
-
-    def order(line: str) -> tuple[bool, str]:
-        module = line.split()[1].split(".")[0]
-        return module in _OTHERS, line
-
-    merged: dict[str, list[str]] = {}
-    for line in sorted(lines, key=order):
-        module, _, name = line.partition(" import ")
-        merged.setdefault(module, []).append(name)
-    return [_import_line(module, names) for module, names in merged.items()]
-
-
-def _import_line(module: str, names: list[str]) -> str:
-    """Return an import of names, or of a module alone, in lines of at most 100 columns."""
-    if names == [""]:
-        return module
-    line = f"{module} import {', '.join(names)}"
-    if len(line) <= 100:
-        return line
-    lines = "".join(f"    {name},\n" for name in names)
-    return f"{module} import (\n{lines})"

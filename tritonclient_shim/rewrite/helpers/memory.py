@@ -1,7 +1,6 @@
 """Shared memory: regions, and requests whose tensors are in them."""
 
 import collections
-import sys
 import time
 from types import SimpleNamespace
 
@@ -15,7 +14,7 @@ from tritonclient.utils import (
     triton_to_np_dtype,
 )
 
-from tritonclient_shim.rewrite.helpers.requests import model_config, stacked
+from tritonclient_shim.rewrite.helpers.requests import model_config, module_of, stacked
 
 #: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
 Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
@@ -87,21 +86,26 @@ def region_status(client):
 
 def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
-    triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
+    triton = module_of(client)
     config = model_config(client, model_name)
-    batches, tensors, wanted, results = config.max_batch_size > 0, [], [], {}
+    batches = config.max_batch_size > 0
+    tensors = []
     for name, rows in inputs.items():
         if is_region(rows) or is_region(rows[0]):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
         array = stacked(rows) if batches else np.asarray(rows[0])
-        tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
-        tensors[-1].set_data_from_numpy(array)
+        tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
+        tensor.set_data_from_numpy(array)
+        tensors.append(tensor)
+    wanted = []
     for name, target in outputs.items():
-        wanted.append(triton.InferRequestedOutput(name))
+        output = triton.InferRequestedOutput(name)
         if is_region(target):
-            wanted[-1].set_shared_memory(target.name, target.byte_size)
+            output.set_shared_memory(target.name, target.byte_size)
+        wanted.append(output)
     result = client.infer(model_name, tensors, outputs=wanted, **options)
+    results = {}
     for name, target in outputs.items():
         array = contents(target, result, name) if is_region(target) else result.as_numpy(name)
         results[name] = list(array.copy()) if batches else [array.copy()]

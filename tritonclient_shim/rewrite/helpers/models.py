@@ -5,7 +5,7 @@ import time
 import types
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from tritonclient_shim.rewrite.helpers.requests import infer
+from tritonclient_shim.rewrite.helpers.requests import FLAG_SEQUENCE_END, FLAG_SEQUENCE_START, infer
 
 
 class InferModel:
@@ -29,7 +29,8 @@ class InferModel:
         if corr_id:  # it is that of later requests, too
             self.options["sequence_id"] = int(corr_id)
         options = {**self.options, "priority": priority, "timeout": timeout_us}
-        options.update(sequence_start=bool(flags & 1), sequence_end=bool(flags & 2))
+        options["sequence_start"] = bool(flags & FLAG_SEQUENCE_START)
+        options["sequence_end"] = bool(flags & FLAG_SEQUENCE_END)
         return self.function(self.client, self.name, inputs, outputs, **options)
 
     def correlation_id(self):

@@ -1,7 +1,7 @@
 """Clients, and requests from lists of arrays."""
 
-import sys
 import threading
+import weakref
 
 import numpy as np
 import tritonclient.grpc as grpcclient
@@ -10,6 +10,7 @@ from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype, triton_to_np_dtype
 
+RAW = 0  # the format of an output as an array; other numbers ask for this many classes
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
 
 
@@ -70,35 +71,49 @@ def message_of(error):
 
 
 def infer(client, model_name, inputs, outputs, **options):
-    """Infer with an array for each entry of the batch. Outputs: 0, or a number of classes."""
-    triton = sys.modules[client.get_model_config.__module__.partition("._")[0]]
-    batches, tensors = model_config(client, model_name).max_batch_size > 0, []
+    """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
+    triton = module_of(client)
+    batches = model_config(client, model_name).max_batch_size > 0
+    tensors = []
     for name, rows in inputs.items():
-        array = stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0])
-        if array.dtype.kind in "OU":  # tritonclient takes np.bytes_ for text
-            array = np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
-        tensors.append(triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
-        tensors[-1].set_data_from_numpy(array)
+        array = bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+        tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
+        tensor.set_data_from_numpy(array)
+        tensors.append(tensor)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
     reply = client.infer(model_name, tensors, outputs=wanted, **options)
-    arrays = {name: reply.as_numpy(name).copy() for name in outputs}
-    results = {name: list(array) if batches else [array] for name, array in arrays.items()}
-    for rows in (results[name] for name in outputs if outputs[name]):  # value:index:label
-        rows[:] = [[text.decode().split(":", 2) for text in row.flat] for row in rows]
-        rows[:] = [[(int(i), np.float32(v).item(), "".join(x)) for v, i, *x in row] for row in rows]
+    results = {}
+    for name, classes in outputs.items():
+        array = reply.as_numpy(name).copy()
+        rows = list(array) if batches else [array]
+        results[name] = [[class_of(x) for x in row.flat] for row in rows] if classes else rows
     return results
 
 
+def module_of(client):
+    """Return tritonclient's module for the protocol of a client."""
+    if "http" in client.get_model_config.__module__:
+        import tritonclient.http as triton
+    else:
+        import tritonclient.grpc as triton
+    return triton
+
+
+#: The configurations of models by their names, for each client that exists.
+CONFIGS = weakref.WeakKeyDictionary()
+
+
 def model_config(client, model_name):
-    """Return the configuration of a model. The client asks once."""
-    known = vars(client).setdefault("configs", {})
-    if model_name not in known:
-        answer = client.get_model_config(model_name)
-        is_dict, config = isinstance(answer, dict), model_config_pb2.ModelConfig()  # over HTTP
-        config = json_format.ParseDict(answer, config, True) if is_dict else answer.config
-        config.platform = config.platform or config.backend
-        known[model_name] = config
-    return known[model_name]
+    """Return the configuration of a model. Each client asks once."""
+    configs = CONFIGS.setdefault(client, {})
+    if model_name not in configs:
+        reply = client.get_model_config(model_name)
+        if isinstance(reply, dict):  # over HTTP
+            config = json_format.ParseDict(reply, model_config_pb2.ModelConfig(), True)
+        else:
+            config = reply.config
+        configs[model_name] = config
+    return configs[model_name]
 
 
 def infer_exactly(client, model_name, inputs, outputs, **options):
@@ -130,6 +145,13 @@ def stacked(rows):
     except ValueError as error:  # for rows of several shapes
         raise InferenceServerException(f"inputs do not fit: {error}") from error
     return array.astype(object) if array.dtype.kind == "U" else array
+
+
+def bytes_only(array):
+    """Return an array whose np.bytes_ are bytes, which tritonclient takes for text."""
+    if array.dtype.kind not in "OU":
+        return array
+    return np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
 
 
 def class_of(text):

@@ -42,6 +42,14 @@ def field_text(name, value, states=()):
     return f"{name}: {states[value] if name == 'ready_state' else value}\n" if value else ""
 
 
+def described(config):
+    """Return a copy of a configuration. Its platform is the backend if it has no other."""
+    copy = ModelConfig()
+    copy.CopyFrom(config)
+    copy.platform = config.platform or config.backend
+    return copy
+
+
 def server_status(client, model_name="", part=types.SimpleNamespace):
     """Return the status of a server and of its models, or of one. It has no infer_stats.
 
@@ -59,7 +67,7 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
         state = row.get("state") or "UNKNOWN"
         models[name].config.name = name
         if state == "READY":
-            models[name].config = model_config(client, name)
+            models[name].config = described(model_config(client, name))
             counts = client.get_inference_statistics(name, version, **as_json)["model_stats"][0]
         models[name].version_status[int(version)] = part(
             ready_state=MODEL_STATES.index(f"MODEL_{state}"),

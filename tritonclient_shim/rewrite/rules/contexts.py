@@ -58,7 +58,7 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
     known = str(url.value) if isinstance(url, ast.Constant) else ""
     scheme, _, address = known.rpartition("://")
     if scheme:
-        draft.write(url, "{0}", repr(address))
+        draft.write(url, "{0}", draft.quoted(address))
         after += ["ssl=True"] if scheme in ("https", "grpcs") else []
     kept = {"url": ""}
     if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):

@@ -102,7 +102,7 @@ def _plain_outputs(request: lines.Request) -> None:
     """Ask for arrays, where variables keep v1's formats for contexts that stay."""
     outputs, draft = request.arguments["outputs"], request.draft
     for node in hidden_formats(outputs, draft) if draft.formats_stay else ():
-        draft.write(node, "dict.fromkeys({old}, 0)" if node is outputs else "0")
+        draft.write(node, "dict.fromkeys({old}, {RAW})" if node is outputs else "{RAW}")
 
 
 def hidden_formats(outputs: ast.expr, draft: Draft) -> list[ast.expr]:

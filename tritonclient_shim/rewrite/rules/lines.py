@@ -61,8 +61,8 @@ class Request:
             if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
                 again = draft.called("flags")
                 first = f"({again} := {draft.new(flags)})"
-            options["sequence_start"] = f"bool({first} & 1)"
-            options["sequence_end"] = f"bool({again} & 2)"
+            options["sequence_start"] = f"bool({first} & {draft.flag('START')})"
+            options["sequence_end"] = f"bool({again} & {draft.flag('END')})"
         return [f"{key}={value}" for key, value in options.items()]
 
 
@@ -140,7 +140,7 @@ class Lines(Request):
             all_rows = batch if self.batches and len(rows) != 1 else first
             array = f"{numpy}.reshape({all_rows}, {shape})"
         text = ".astype(object)" if known.datatype == "BYTES" else ""
-        return f"{array}{text}", f'"{known.datatype}"'
+        return f"{array}{text}", draft.quoted(known.datatype)
 
     def _output(self) -> tuple[str, str]:
         """Return the name of an output, and the loop over the names if there are several."""

@@ -86,7 +86,7 @@ class Contexts:
             function = self.draft.called("version_name")
             options["model_version"] = f"{function}({self.draft.text(version)})"
         elif isinstance(known, int) and int(known) >= 0:
-            options["model_version"] = f'"{int(known)}"'
+            options["model_version"] = self.draft.quoted(str(int(known)))
         if self.sequence():
             options["sequence_id"] = self.sequence()
         return options

@@ -46,7 +46,7 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name in ("GRPC", "HTTP"):
-        return Plan(f'"{name.lower()}"')
+        return Plan(draft.quoted(name.lower()))
     if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return Plan("str")
     raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
@@ -60,7 +60,7 @@ def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
     if len(node.args) != 1:
         raise Refused("expected from_str(text)")
     known = _literal(node)
-    return Plan(f'"{known}"') if known else Plan("{protocol_name}({0})", node.args, what)
+    return Plan(draft.quoted(known)) if known else Plan("{protocol_name}({0})", node.args, what)
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
@@ -129,8 +129,9 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
             draft.edits.remove(outer)
 
     unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
-    form = "" if is_class or outer in pairs else "0"
-    return Plan(form, what="classes or a region" if pairs else "0", unsafe=unsafe, also=carry_out)
+    is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
+    form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
+    return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:

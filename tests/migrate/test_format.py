@@ -1,0 +1,146 @@
+"""What migrate writes passes a review: short lines, the file's quotes, sorted imports."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.migrate.migrating import migrate
+from tests.migrate.sources_migrated import STAR, body, migrated
+from tests.migrate.table import PROGRAMS_FOLDER, STYLES_FOLDER
+from tritonclient_shim.rewrite.emitted import parts_of
+from tritonclient_shim.rewrite.format import with_quotes, with_short_lines
+
+_RUFF = shutil.which("ruff") or ""
+_RULES = "E4,E7,E9,F,I"  # ruff's default rules, and the order of imports
+_SCRIPTS = [path for folder in (PROGRAMS_FOLDER, STYLES_FOLDER) for path in folder.glob("*.py")]
+#: A program that asks at run time which names its star import bound.
+_ODD = "real_status_counts.py"
+_LONG = "infer_exactly, grpcclient.InferenceServerClient(flags.url), flags.model_name, version, x"
+
+
+@pytest.mark.skipif(not _RUFF, reason="ruff is not installed")
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_ruff_finds_nothing_new(to: str, unsafe: bool, tmp_path: Path) -> None:
+    """Ruff finds nothing in a migrated file that was not there before."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    for script in _SCRIPTS:
+        for folder in (before, after):
+            (folder / script.stem).mkdir(parents=True)
+            shutil.copy(script, folder / script.stem)
+    assert migrate(after, to, unsafe).returncode in (0, 1)
+    old = _findings(before)
+    found = {name: new - old.get(name, Counter()) for name, new in _findings(after).items()}
+    assert {name: codes for name, codes in found.items() if codes and name != _ODD} == {}
+
+
+def _findings(folder: Path) -> dict[str, Counter[str]]:
+    """Return how often each rule of ruff finds something, by the name of the file."""
+    command = [_RUFF, "check", "--isolated", "--no-cache", "--select", _RULES]
+    done = subprocess.run(
+        [*command, "--output-format", "json", "."], cwd=folder, capture_output=True, text=True
+    )
+    findings: dict[str, Counter[str]] = {}
+    for row in json.loads(done.stdout):
+        code = "F405" if row["code"] == "F821" else row["code"]
+        findings.setdefault(Path(row["filename"]).name, Counter())[code] += 1
+    return findings
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_lines_are_short(unsafe: bool, tmp_path: Path) -> None:
+    """No line that migrate writes has more than 100 columns."""
+    for script in _SCRIPTS:
+        (tmp_path / script.stem).mkdir()
+        shutil.copy(script, tmp_path / script.stem)
+    migrate(tmp_path, "grpc", unsafe)
+    for script in _SCRIPTS:
+        old = script.read_text("utf-8").splitlines()
+        new = (tmp_path / script.stem / script.name).read_text("utf-8").splitlines()
+        assert [line for line in new if len(line) > 100 and line not in old] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"ctx = partial({_LONG})\n", f"ctx = partial(\n    {_LONG}\n)\n"),
+        (
+            f"ctx = partial({_LONG}, keep=True)\n",
+            "ctx = partial(\n    infer_exactly,\n    grpcclient.InferenceServerClient(flags.url),\n"
+            "    flags.model_name,\n    version,\n    x,\n    keep=True,\n)\n",
+        ),
+        (
+            f"f(x for y in z({_LONG}))\n",
+            f"f(\n    x for y in z(\n        {_LONG}\n    )\n)\n",
+        ),
+        (f"x = '{_LONG * 2}'\n", ""),  # nowhere to break it
+        (f"f(  # why\n    {_LONG}, {_LONG})\n", f"f(  # why\n    {_LONG},\n    {_LONG})\n"),
+        (f"x[{_LONG}, {_LONG}]\n", None),
+        (f"x = (y + f(f'{{a[0]}}, (', {_LONG}))\n", None),
+    ],
+)
+def test_long_lines(line: str, expected: str | None) -> None:
+    """Long lines are broken inside of brackets, and mean what they meant."""
+    new = with_short_lines(line, "")
+    assert ast.dump(ast.parse(new)) == ast.dump(ast.parse(line))
+    if expected is not None:
+        assert new == (expected or line)
+
+
+def test_lines_that_were_long_before() -> None:
+    """A long line that migrate does not write stays."""
+    line = f"f({_LONG}, {_LONG})\n"
+    assert with_short_lines(line, f"x = 1\n{line}") == line
+
+
+@pytest.mark.parametrize("over_grpc", [False, True])
+def test_quotes_of_helpers(over_grpc: bool) -> None:
+    """Helpers have the quotes of the file, and no other change."""
+    names = ("infer_exactly", "InferModel", "server_status", "InferStub", "infer_in_regions")
+    for part in parts_of([*names, "connect", "AskedClient", "RequestPool"], over_grpc):
+        single = with_quotes(part.text, "'")
+        assert ast.dump(ast.parse(single)) == ast.dump(ast.parse(part.text))
+        assert with_quotes(single, '"') == part.text
+
+
+def test_quotes_of_a_file() -> None:
+    """Texts that migrate writes have the quotes that most texts of the file have."""
+    source = "c = InferContext('http://u:1', ProtocolType.HTTP, 'm', 3)\nc.run({'a': x}, o)\n"
+    assert '"' not in body(source)
+
+
+def test_imports_join_those_of_the_file() -> None:
+    """New imports are where isort has them. An import of a module gets more names."""
+    source = (
+        "import sys\nfrom functools import wraps\n\nimport requests\n"
+        "from tensorrtserver.api import *\n\nx = InferContext(sys.argv[1], 1, a or b)\n"
+        "x.run(i, o)\n"
+    )
+    lines = migrated(source).after.decode().splitlines()
+    assert lines[:5] == [
+        "import sys",
+        "import weakref",
+        "from functools import partial, wraps",
+        "",
+        "import numpy as np",
+    ]
+    assert lines[5:7] == ["import requests", "import tritonclient.grpc as grpcclient"]
+
+
+def test_variable_that_nothing_reads() -> None:
+    """A variable of a function goes with its last use. An expression with effects stays."""
+    source = (
+        "def f(n):\n    version = -1\n    protocol = ProtocolType.from_str(n)\n"
+        "    ServerHealthContext('u', protocol).is_live()\n"
+        "    InferContext('u', protocol, 'm', version).run(i, o)\n"
+    )
+    assert "version" not in body(source, "grpc").partition("def f(n)")[2]
+    assert "    protocol_name(n)\n" in body(source, "grpc")
+    assert "protocol =" not in migrated(STAR + source, "grpc").after.decode()
