@@ -648,3 +648,20 @@ def test_raw_stub_of_a_program(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import ask\nask.ask(c).SerializeToString()\n")
     after = migrate(str(script), source.encode(), MigrateOptions(unsafe=True)).after.decode()
     assert "keep v1's messages in one file" in after and "Record" not in after
+
+
+def test_reason_for_a_context_in_text() -> None:
+    """An f-string with a context has a reason of its own."""
+    source = "c = ServerHealthContext('u', 1)\nprint(f'{c}')\n"
+    reasons = [outcome.what for _, outcome in migrated(STAR + source).uses]
+    assert any("print a name of your own in place of the context" in x for x in reasons)
+
+
+def test_reason_for_hidden_inputs() -> None:
+    """Inputs in a variable may be in shared memory; the reason does not say that they are."""
+    source = f"{CONTEXT}h = tensorrtserver.shared_memory.create_shared_memory_region('a', '/a', 4)\nctx.async_run(f, i, o)\n"
+    reasons = [
+        outcome.what
+        for _, outcome in migrated("import tensorrtserver.shared_memory\n" + STAR + source).uses
+    ]
+    assert "write inputs and outputs in the call: they may be in shared memory" in reasons

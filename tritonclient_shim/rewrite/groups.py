@@ -43,6 +43,8 @@ _APART = "use contexts with shared memory apart from classes that derive from th
 _ERRORS = "drop the ids of errors: only v1 had them"
 _STARTS = "import v1 in all files that start or fetch asynchronous requests"
 _HANDED = "rewrite the files that import this one first: their contexts may get its handles"
+_HANDED_ON = "code that gets it may expect v1's context"
+_IN_TEXT = "print a name of your own in place of the context"
 _KEPT = "stays for the contexts that stay"
 Plans = List[Tuple[ast.AST, Plan]]
 
@@ -243,7 +245,8 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
         taken = [node for node in group.taken if node in renamed]
         unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
         if group.kind != INFER and unknown:
-            raise Refused("code that gets it may expect v1's context", node=unknown[0])
+            is_text = any(isinstance(x, ast.JoinedStr) for x in draft.flows.around(unknown[0]))
+            raise Refused(_IN_TEXT if is_text else _HANDED_ON, node=unknown[0])
         contexts = _contexts(group, unit, draft)
         id = CREATIONS[group.kind]
         plans += [(call, _at(call, client, draft, contexts, id)) for call in group.creations]
