@@ -315,9 +315,11 @@ class InferSession(ServerSession):
 
         ``client_id`` is that of an asynchronous request, which may have been counted on completion.
         """
-        inference = answer.inference
-        reading = None
-        if isinstance(answer, Answered):
+        if isinstance(answer, Refused):
+            inference = answer.inference
+            reading = None
+        else:
+            inference = answer.sent.inference
             reading = answer.reading or answer.sent.read(answer.outcome)
         counts = not (client_id and self.endpoint.rules.counts_on_completion)
         try:

@@ -185,7 +185,7 @@ def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
         call.sequence_end,
         call.priority,
         call.timeout_us,
-        named_outputs=bool(call.outputs),
+        bool(call.outputs),
     )
     pieces: list[Buffer] = []
     inputs = []
