@@ -80,6 +80,17 @@ def test_handles_are_checked(open_context: Connect) -> None:
         open_context("simple").run({"INPUT0": ctypes.c_void_p(), "INPUT1": [RAMP]}, ONE)
 
 
+@pytest.mark.parametrize("size", [2**63, 2**64])
+def test_size_beyond_64_bits(open_context: Connect, memory: Regions, size: int) -> None:
+    """A dimension that no protocol can carry is a client error that names the largest one."""
+    handle = memory.holding(texts("a"))
+    with client_error(
+        f"attempt to set invalid shape dimension {size}, "
+        f"shape dimensions must be <= {2**63 - 1} for input 'INPUT0'"
+    ):
+        open_context("identity_string_nobatch").run({"INPUT0": (handle, [size])}, ONE)
+
+
 def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
     """A string region whose object was shrunk is a client error, not a crash."""
     key = memory.new_key()

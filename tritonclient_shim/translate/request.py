@@ -51,6 +51,7 @@ class ReadableRegion(Protocol):
         """Copy ``count`` bytes from ``offset``; raise the region's own exception on failure."""
 
 
+_LARGEST_SIZE = 2**63 - 1  # of a dimension on the wire
 #: Handle → its region; raises the handle table's own exception for an unknown handle.
 LookUp = Callable[[object], ReadableRegion]
 
@@ -275,6 +276,11 @@ def _shared(
     if isinstance(value, (list, tuple)):
         handle, shape = value
         sizes = tuple(int(size) for size in shape)
+        if max(sizes, default=0) > _LARGEST_SIZE:
+            raise InferenceServerException(
+                f"attempt to set invalid shape dimension {max(sizes)}, "
+                f"shape dimensions must be <= {_LARGEST_SIZE} for input '{name}'"
+            )
         for size in sizes:
             if size < 0:
                 # docs/v1-behaviour.md §3.7: the closing quote really is missing.

@@ -92,13 +92,13 @@ def target_of(address: str) -> str:
 
     gRPC itself would supply a missing port and reduce a large one modulo 2^16, and so contact
     somebody else (docs/v2-mapping.md §6); such addresses fail here as unresolvable names, like
-    v1's.
+    v1's. A path is ignored, as v1 did.
     """
     if address.startswith(_OWN_SCHEMES):
         return address
     scheme = _DNS.match(address)
     parts = addresses.parse(address[scheme.end() :] if scheme else address)
-    if parts is None or parts.scheme or parts.user is not None or parts.prefix:
+    if parts is None or parts.scheme or parts.user is not None:
         raise unresolvable()
     port = int(parts.port) if parts.port and len(parts.port) <= 5 else 0
     if not (0 < port < 2**16 and _HOST.fullmatch(parts.host)):
