@@ -35,8 +35,8 @@ def conditions(http: str, seconds: float) -> str:
         versions["Triton"] = client.get_server_metadata()["version"]
     cores = len(os.sched_getaffinity(0))
     return (
-        f"Taken on {date.today()} with up to {seconds:g} seconds per row on {cores} cores. Versions: "
-        f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
+        f"Taken on {date.today()} with up to {seconds:g} seconds per row on {cores} cores. "
+        f"Versions: {', '.join(f'{name} {number}' for name, number in versions.items())}."
     )
 
 
