@@ -659,9 +659,7 @@ def test_reason_for_a_context_in_text() -> None:
 
 def test_reason_for_hidden_inputs() -> None:
     """Inputs in a variable may be in shared memory; the reason does not say that they are."""
-    source = f"{CONTEXT}h = tensorrtserver.shared_memory.create_shared_memory_region('a', '/a', 4)\nctx.async_run(f, i, o)\n"
-    reasons = [
-        outcome.what
-        for _, outcome in migrated("import tensorrtserver.shared_memory\n" + STAR + source).uses
-    ]
+    region = "h = tensorrtserver.shared_memory.create_shared_memory_region('a', '/a', 4)\n"
+    source = f"import tensorrtserver.shared_memory\n{STAR}{CONTEXT}{region}ctx.async_run(f, i, o)\n"
+    reasons = [outcome.what for _, outcome in migrated(source).uses]
     assert "write inputs and outputs in the call: they may be in shared memory" in reasons

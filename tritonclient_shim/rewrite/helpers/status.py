@@ -42,12 +42,12 @@ def field_text(name, value, states=()):
     return f"{name}: {states[value] if name == 'ready_state' else value}\n" if value else ""
 
 
-def described(config):
+def config_with_platform(client, model_name):
     """Return a copy of a configuration. Its platform is the backend if it has no other."""
-    copy = ModelConfig()
-    copy.CopyFrom(config)
-    copy.platform = config.platform or config.backend
-    return copy
+    config = ModelConfig()
+    config.CopyFrom(model_config(client, model_name))
+    config.platform = config.platform or config.backend
+    return config
 
 
 def server_status(client, model_name="", part=types.SimpleNamespace):
@@ -67,7 +67,7 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
         state = row.get("state") or "UNKNOWN"
         models[name].config.name = name
         if state == "READY":
-            models[name].config = described(model_config(client, name))
+            models[name].config = config_with_platform(client, name)
             counts = client.get_inference_statistics(name, version, **as_json)["model_stats"][0]
         models[name].version_status[int(version)] = part(
             ready_state=MODEL_STATES.index(f"MODEL_{state}"),

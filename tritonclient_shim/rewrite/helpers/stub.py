@@ -11,7 +11,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 from tritonclient.utils import deserialize_bytes_tensor
 
 from tritonclient_shim.rewrite.helpers.requests import class_of, model_config
-from tritonclient_shim.rewrite.helpers.status import described
+from tritonclient_shim.rewrite.helpers.status import config_with_platform
 
 SUCCESS = 1  # most programs name no other code
 
@@ -85,7 +85,7 @@ class InferStub:
             server = self.stub.ServerMetadata(service_pb2.ServerMetadataRequest(), timeout)
             if not request.model_name:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
-            models = {name: Record(config=described(model_config(self, name))) for name in names}
+            models = {name: Record(config=config_with_platform(self, name)) for name in names}
         except grpc.RpcError as error:
             return failed(error, request, unknown_model=5)  # INVALID_ARG
         status = Record(id=server.name, version=server.version, ready_state=2, model_status=models)

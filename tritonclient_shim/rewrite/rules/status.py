@@ -20,7 +20,7 @@ from tritonclient_shim.rewrite.rules.models import Contexts, Form, Rule, is_ente
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
 _PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
 _ALL = "; it is of all models, as the model of the context is not known here"
-_CONFIG = "{model_config}({0}, {1})"
+_CONFIG = "{config_with_platform}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: A node, its new text in the form of `Draft.write`, and the text's parts.
 _Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
