@@ -87,7 +87,7 @@ class Effect:
 
 
 #: Modules that ``migrate`` writes into users' folders. No module of ours imports them.
-WRITTEN = SHIM + "rewrite/helpers/"
+WRITTEN = SHIM + "migrate/helpers/"
 LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
 EFFECTS = (
     Effect(
@@ -101,7 +101,7 @@ EFFECTS = (
         uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
         (
             SHIM + "settings/",
-            SHIM + "rewrite/prove.py",  # gives the user's variables to the user's commands
+            SHIM + "migrate/prove.py",  # gives the user's variables to the user's commands
         ),
     ),
     Effect(

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tritonclient_shim.rewrite.emitted import parts_of
-from tritonclient_shim.rewrite.files import Migrated, migrate
-from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.migrate.emitted import parts_of
+from tritonclient_shim.migrate.files import Migrated, migrate
+from tritonclient_shim.migrate.options import MigrateOptions
 
 STAR = "from tensorrtserver.api import *\n"
 CONTEXT = 'ctx = InferContext("localhost:8001", ProtocolType.GRPC, "simple")\n'

@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 from tests.migrate.table import PROGRAMS_FOLDER
-from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.files import migrate, scan
+from tritonclient_shim.migrate.options import MigrateOptions
+from tritonclient_shim.migrate.rules import IMPORTS
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.rewrite.files import migrate, scan
-from tritonclient_shim.rewrite.options import MigrateOptions
-from tritonclient_shim.rewrite.rules import IMPORTS
+from tritonclient_shim.scan import sources
 
 CORPORA = (PROGRAMS_FOLDER.with_name("expected_uses.txt"),
            *(Path(__file__).parents[1] / "scan" / "scan_corpus").glob("*.txt"))  # fmt: skip

@@ -13,11 +13,11 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR
 from tritonclient_shim.cli import main
-from tritonclient_shim.rewrite import groups, rules
-from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Plan
-from tritonclient_shim.rewrite.rules import infer
-from tritonclient_shim.rewrite.rules.models import Contexts
+from tritonclient_shim.migrate import groups, rules
+from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.options import Plan
+from tritonclient_shim.migrate.rules import infer
+from tritonclient_shim.migrate.rules.models import Contexts
 
 SOURCE = f"{STAR}{CONTEXT}# a comment\nr = ctx.run(i,  o)\n"
 LEFT = f"{SOURCE}print(ctx.get_last_request_id())\n"

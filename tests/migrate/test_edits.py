@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.migrate.sources_migrated import STAR, body
-from tritonclient_shim.rewrite.files import migrate
-from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.migrate.files import migrate
+from tritonclient_shim.migrate.options import MigrateOptions
 
 _CONTEXT = "c = InferContext('u', 1, 'm')\n"
 _CLIENT = "c = grpcclient.InferenceServerClient('u')\n"

@@ -14,8 +14,8 @@ import pytest
 from tests.migrate.migrating import migrate
 from tests.migrate.sources_migrated import STAR, body, migrated
 from tests.migrate.table import PROGRAMS_FOLDER, STYLES_FOLDER
-from tritonclient_shim.rewrite.emitted import parts_of
-from tritonclient_shim.rewrite.format import with_quotes, with_short_lines
+from tritonclient_shim.migrate.emitted import parts_of
+from tritonclient_shim.migrate.format import with_quotes, with_short_lines
 
 _RUFF = shutil.which("ruff") or ""
 _RULES = "E4,E7,E9,F,I"  # ruff's default rules, and the order of imports

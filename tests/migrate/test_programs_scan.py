@@ -14,8 +14,8 @@ from typing import Dict
 import pytest
 
 from tests.migrate.table import PROGRAMS_FOLDER
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 EXPECTED = Path(__file__).with_name("expected_uses.txt")
 Uses = Dict[str, str]  # place → the ids, and the line

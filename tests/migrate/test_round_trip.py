@@ -11,8 +11,8 @@ import pytest
 from tests.migrate.migrating import TODO
 from tests.migrate.round_trips import CASES, NAMES, SAFE_CASES, WAYS, Case, RoundTrips
 from tests.migrate.table import PROGRAMS, STYLES_FOLDER
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 #: ``run`` and ``async_run`` in its forms.
 REQUESTS = ("TS051", "TS052", "TS053", "TS054")

@@ -12,8 +12,8 @@ import tritonclient.grpc
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
-from tritonclient_shim.rewrite.files import migrate
-from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.migrate.files import migrate
+from tritonclient_shim.migrate.options import MigrateOptions
 
 
 def test_protocol_of_the_program() -> None:

@@ -12,8 +12,8 @@ from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
 from tests.migrate.table import STYLES_FOLDER
 from tritonclient_shim.cli import main
 from tritonclient_shim.cli._models import models_of
-from tritonclient_shim.rewrite.files import Migrated, migrate
-from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.migrate.files import Migrated, migrate
+from tritonclient_shim.migrate.options import MigrateOptions
 
 BOTH = (
     *("all_models", "contexts_by_name", "last_requests"),

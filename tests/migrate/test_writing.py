@@ -14,8 +14,8 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR
 from tritonclient_shim.cli import main
-from tritonclient_shim.rewrite import writing
-from tritonclient_shim.rewrite.files import Migrated
+from tritonclient_shim.migrate import writing
+from tritonclient_shim.migrate.files import Migrated
 
 SOURCE = f"{STAR}{CONTEXT}r = ctx.run(i,  o)\n"
 

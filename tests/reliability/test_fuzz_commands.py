@@ -16,11 +16,11 @@ from tests.reliability import odd_values as odd
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
 from tritonclient_shim.gateway.options import OPTIONS
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.imports import may_use_v1
-from tritonclient_shim.migrate.sources import Unreadable
-from tritonclient_shim.rewrite.files import Migrated, migrate
-from tritonclient_shim.rewrite.options import MigrateOptions
+from tritonclient_shim.migrate.files import Migrated, migrate
+from tritonclient_shim.migrate.options import MigrateOptions
+from tritonclient_shim.scan import sources
+from tritonclient_shim.scan.imports import may_use_v1
+from tritonclient_shim.scan.sources import Unreadable
 
 PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 STAR = "from tensorrtserver.api import *\n"
 CONTEXT = STAR + "c = InferContext(u, p, m)\n"

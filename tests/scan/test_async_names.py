@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.migrate.sources import rewritten
+from tritonclient_shim.scan.sources import rewritten
 
 
 def names_of(source: str) -> dict[str, object]:

@@ -11,8 +11,8 @@ from tests.migrate import test_programs_scan as programs
 from tests.scan.scan_runs import RUN, STAR, Scanner
 from tests.scan.test_corpus import CORPUS, expected
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.imports import may_use_v1
+from tritonclient_shim.scan import sources
+from tritonclient_shim.scan.imports import may_use_v1
 
 OLD_NUMPY = "import numpy as np\nx = np.bool\n"
 

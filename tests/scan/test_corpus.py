@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 #: Python in all but the suffix, so that other tools ignore these programs.
 CORPUS = sorted((Path(__file__).parent / "scan_corpus").glob("*.txt"))

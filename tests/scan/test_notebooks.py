@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 STAR = "from tensorrtserver.api import *\nctx = ServerHealthContext(u, p)\n"
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.scan.scan_runs import CONTEXT, STAR
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import sources
-from tritonclient_shim.rewrite.files import scan
+from tritonclient_shim.migrate.files import scan
+from tritonclient_shim.scan import sources
 
 PLACES = {
     "statement": (CONTEXT, "TS001", (1, 1, "from tensorrtserver.api import *")),

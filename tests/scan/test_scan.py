@@ -8,7 +8,7 @@ import pytest
 
 from tests.scan.scan_runs import STAR, uses_in
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import sources
+from tritonclient_shim.scan import sources
 
 CASES = {
     "whole path": (

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.cli_scripts import shim
 from tests.migrate.sources_migrated import run
 from tests.scan.scan_runs import CONTEXT, STAR, Scanner
-from tritonclient_shim.rewrite import groups
-from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.migrate import groups
+from tritonclient_shim.migrate.draft import Draft
 
 COMMANDS = (("scan",), ("migrate", "--check"))
 #: It needs no server.

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Iterable
 
-from tritonclient_shim.migrate import sources
+from tritonclient_shim.scan import sources
 
 NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
 

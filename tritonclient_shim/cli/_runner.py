@@ -16,7 +16,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.migrate.sources import rewritten
+from tritonclient_shim.scan.sources import rewritten
 
 #: The names that NumPy 1.24 and 2.0 removed, and their meanings.
 NUMPY_NAMES: dict[str, Any] = {

@@ -26,9 +26,9 @@ from tritonclient_shim.cli._terminal import CYAN, GREEN, RED, painted
 from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
-    from tritonclient_shim.rewrite.files import Migrated
-    from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome
-    from tritonclient_shim.rewrite.prove import Proof
+    from tritonclient_shim.migrate.files import Migrated
+    from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
+    from tritonclient_shim.migrate.prove import Proof
     from tritonclient_shim.usage.rows import UsageRow
 
 _DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
@@ -49,7 +49,7 @@ class _Work:
     @property
     def uses(self) -> list[tuple[UsageRow, SiteOutcome]]:
         """Return the uses in all files that no comment hides."""
-        from tritonclient_shim.migrate.sources import is_ignored
+        from tritonclient_shim.scan.sources import is_ignored
 
         uses = [use for file in self.files for use in file.uses]
         return [(row, what) for row, what in uses if not is_ignored(row.snippet, row.entry.id)]
@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
-    from tritonclient_shim.rewrite.prove import NotProven
+    from tritonclient_shim.migrate.prove import NotProven
 
     if arguments.prove and not arguments.write:
         raise Refused("--prove needs --write; add it, or leave --prove out to see the changes")
@@ -122,9 +122,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file."""
     from tritonclient_shim.cli._models import models_of
+    from tritonclient_shim.migrate.neighbours import importers_first
+    from tritonclient_shim.migrate.options import MigrateOptions
     from tritonclient_shim.notice.warn import without_syntax_warnings
-    from tritonclient_shim.rewrite.neighbours import importers_first
-    from tritonclient_shim.rewrite.options import MigrateOptions
 
     paths = chosen(arguments)
     if not paths:
@@ -145,9 +145,9 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
 
 def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
     """Migrate one file; keep what became of it, or why it failed."""
-    from tritonclient_shim.migrate.imports import may_use_v1
-    from tritonclient_shim.migrate.sources import Unreadable, content
-    from tritonclient_shim.rewrite.files import Migrated, migrate
+    from tritonclient_shim.migrate.files import Migrated, migrate
+    from tritonclient_shim.scan.imports import may_use_v1
+    from tritonclient_shim.scan.sources import Unreadable, content
 
     own = os.path.abspath(path)
     try:
@@ -169,7 +169,7 @@ def _refuse_link(path: str) -> None:
 
     Python looks for a script's modules beside the file, and for a module's beside the link.
     """
-    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.scan.sources import Unreadable
 
     if os.path.islink(path) and os.path.exists(path):
         target = os.path.relpath(os.path.realpath(path))
@@ -250,8 +250,8 @@ def _proof_sentence(proof: Proof) -> str:
 
 def _prove_and_write(work: _Work, arguments: argparse.Namespace) -> None:
     """Write the changed files if the commands prove them. Raise NotProven if they do not."""
-    from tritonclient_shim.rewrite.prove import prove
-    from tritonclient_shim.rewrite.writing import NotWritten, write_files
+    from tritonclient_shim.migrate.prove import prove
+    from tritonclient_shim.migrate.writing import NotWritten, write_files
 
     changed = {file.path: file.after for file in work.files if file.changed}
     if arguments.prove and changed:

@@ -99,8 +99,8 @@ def _baseline_from(report: ScanReport, path: str) -> int:
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
     """Return the uses in the chosen files."""
-    from tritonclient_shim.migrate.sources import Unreadable, is_ignored
     from tritonclient_shim.notice.warn import without_syntax_warnings
+    from tritonclient_shim.scan.sources import Unreadable, is_ignored
 
     report = ScanReport()
     paths = chosen(arguments)
@@ -124,9 +124,9 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
 
 def _uses(path: str, report: ScanReport) -> list[UsageRow]:
     """Return the uses in a file; raise Unreadable if it cannot be read."""
-    from tritonclient_shim.migrate import sources
-    from tritonclient_shim.migrate.imports import may_use_v1
-    from tritonclient_shim.rewrite.files import scan, scan_without_rules
+    from tritonclient_shim.migrate.files import scan, scan_without_rules
+    from tritonclient_shim.scan import sources
+    from tritonclient_shim.scan.imports import may_use_v1
 
     data = sources.content(path, may_be_pipe=True)
     if not may_use_v1(path, data):
@@ -216,7 +216,7 @@ def _new(rows: list[UsageRow], path: str, known: Counter[KnownUse]) -> list[Usag
 
 def _write_baseline(path: str, rows: list[UsageRow]) -> None:
     """Write these uses to a baseline, sorted. A present file is replaced as a whole."""
-    from tritonclient_shim.rewrite.writing import replace_file
+    from tritonclient_shim.migrate.writing import replace_file
 
     counted = Counter(_known(path, row) for row in rows)
     uses = [{**use._asdict(), "count": count} for use, count in sorted(counted.items())]

@@ -1,1 +1,4 @@
-"""Finds legacy uses in source code (``scan``), and runs scripts of 2019 as they are (``run``)."""
+"""``migrate``: rewrite sources that use the retired client for tritonclient.
+
+``cli/migrate.py`` and ``cli/scan.py`` import this. ``scan`` reports which uses can be rewritten.
+"""

@@ -1,0 +1,108 @@
+"""The functions that migrated files call: parts of ``helpers``, written into each such file."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from functools import lru_cache
+from typing import Iterable, Mapping, NamedTuple
+
+from tritonclient_shim.migrate.format import with_quotes
+from tritonclient_shim.scan.scopes import Scopes
+from tritonclient_shim.scan.sources import content
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
+#: The sources. Each source follows the sources whose names it reads.
+_SOURCES = ("requests", "over_grpc", "memory", "models", "status", "stub")
+#: The source whose names replace others where every client speaks gRPC.
+_OVER_GRPC = "over_grpc"
+_OURS = "from tritonclient_shim."
+_UNTOUCHED = ('"""', "#")
+
+
+class Part(NamedTuple):
+    """A statement with the comments above it, and the names that it binds and reads."""
+
+    source: str  # '' for the import of a name
+    text: str
+    binds: frozenset[str]
+    reads: frozenset[str] = frozenset()
+
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """Return the text with other names for what the parts bind.
+
+        Attributes, docstrings and comments keep their words.
+        """
+        changed = {name: new for name, new in names.items() if name != new}
+        if not changed:
+            return self.text
+        pattern = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, sorted(changed)))})\b")
+        lines = []
+        for line in self.text.split("\n"):
+            is_text = line.strip().startswith(_UNTOUCHED)
+            lines.append(line if is_text else pattern.sub(lambda x: changed[x[1]], line))
+        return "\n".join(lines)
+
+
+@lru_cache(maxsize=None)
+def _parts() -> tuple[Part, ...]:
+    """Return the parts of all sources, each import once."""
+    parts = []
+    for source in _SOURCES:
+        text = content(os.path.join(_FOLDER, f"{source}.py")).decode()
+        lines = text.splitlines(keepends=True)
+        end = 0
+        for statement in ast.parse(text).body:
+            own_lines = "".join(lines[end : statement.end_lineno]).strip("\n")
+            end = statement.end_lineno or 0
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for name in statement.names:
+                    line = import_text(statement, [name])
+                    parts.append(Part("", line, frozenset({name.asname or name.name})))
+            elif not isinstance(statement, ast.Expr):
+                scopes = Scopes(ast.Module([statement], []))
+                names = (node for node in scopes.places if isinstance(node, ast.Name))
+                reads = {x.id for x in names if scopes.owner(x) in (None, scopes.module)}
+                binds = frozenset(scopes.module.bindings)
+                parts.append(Part(source, own_lines, binds, frozenset(reads)))
+    return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(_OURS)))
+
+
+def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
+    """Return the text of an import of some of its names."""
+    parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
+    text = f"import {', '.join(parts)}"
+    if isinstance(node, ast.ImportFrom):
+        return f"from {'.' * node.level}{node.module or ''} {text}"
+    return text
+
+
+def _variant(over_grpc: bool) -> list[Part]:
+    """Return the parts for files whose clients all speak gRPC, or for any file."""
+    special = {name for part in _parts() if part.source == _OVER_GRPC for name in part.binds}
+    variant = []
+    for part in _parts():
+        is_special = part.source == _OVER_GRPC
+        if is_special is over_grpc or not part.binds & special:
+            variant.append(part)
+    return variant
+
+
+def parts_of(wanted: Iterable[str], over_grpc: bool = False) -> list[Part]:
+    """Return the parts with these names and all that they need: imports, and definitions."""
+    names = set(wanted)
+    size = -1
+    needed: list[Part] = []
+    while size < len(names):
+        size = len(names)
+        needed = [part for part in _variant(over_grpc) if part.binds & names]
+        names.update(*(part.reads for part in needed))
+    return needed
+
+
+def is_written(name: str, over_grpc: bool, text: str) -> bool:
+    """True if a file has the part with a name already, from an earlier migration."""
+    parts = [part for part in _variant(over_grpc) if part.source and name in part.binds]
+    text = with_quotes(text, '"')
+    return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)

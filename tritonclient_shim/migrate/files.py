@@ -1,0 +1,215 @@
+"""Migrate the bytes of a source, and report the outcome of each use."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import List, Mapping, Tuple
+
+from tritonclient_shim.migrate import groups
+from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.format import with_short_lines
+from tritonclient_shim.migrate.header import FileHeader
+from tritonclient_shim.migrate.neighbours import Neighbours
+from tritonclient_shim.migrate.options import (
+    MigrateOptions,
+    Refused,
+    SiteOutcome,
+    State,
+    carry_out,
+    planned,
+)
+from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, stub
+from tritonclient_shim.migrate.unused import remove_unused
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.scan import sites, sources
+from tritonclient_shim.scan.evaluator import Evaluator
+from tritonclient_shim.scan.sites import Site
+from tritonclient_shim.scan.sources import ParsedSource, restored
+from tritonclient_shim.scan.sources import rewritten as without_async
+from tritonclient_shim.usage.rows import UsageRow, relative
+
+_NO_RULE = "write it anew: the guide has its successor"
+_NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
+_IMPORT = SiteOutcome(State.SAFE, "import")
+#: Ids of uses that can stay alone. Other uses need each other.
+_ALONE = ("TS201",)
+_STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
+_ON_DISK: Mapping[str, bytes | None] = {}
+#: Options of the command → the same for the rules; few options first.
+_OPTIONS = {
+    "": MigrateOptions(),
+    "--unsafe": MigrateOptions(unsafe=True),
+}
+_Uses = List[Tuple[UsageRow, SiteOutcome]]
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """A file before and after migration, and its uses with their outcomes."""
+
+    path: str
+    before: bytes
+    after: bytes
+    uses: _Uses = field(default_factory=list)
+    helpers: frozenset[str] = frozenset()  # the functions that its uses call
+    linked: bool = False  # it imports other files of its program, or they import it
+
+    @property
+    def changed(self) -> bool:
+        """True if there is anything to write."""
+        return self.before != self.after
+
+    @property
+    def todo(self) -> bool:
+        """True if a legacy use is left."""
+        return any(outcome.todo for _, outcome in self.uses)
+
+
+def migrate(
+    path: str, data: bytes, options: MigrateOptions, texts: Mapping[str, bytes | None] = _ON_DISK
+) -> Migrated:
+    """Rewrite a file. Raise Unreadable if it cannot be parsed.
+
+    ``texts``: absolute path → the new text of a file, None if it is not known yet.
+    """
+    source = sources.parsed(path, data)
+    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    text = without_async(data.decode(encoding))[0]
+    with sources.not_too_deep(path):
+        draft = Draft(source, text, options, Neighbours(path, texts))
+        uses = _rewritten(draft)
+        new = with_short_lines(draft.edits.changed(), text) if uses else text
+        after = restored(new).encode(encoding)
+    return Migrated(path, data, after, uses, frozenset(draft.helpers), draft.beside.linked)
+
+
+def scan(source: ParsedSource) -> list[UsageRow]:
+    """Return every legacy use, once per line, with the options by which ``migrate`` rewrites it."""
+    rows: list[UsageRow] = []
+    options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
+    text = "\n".join(source.lines)
+    for words, options in _OPTIONS.items():
+        uses = _rewritten(Draft(source, text, options, Neighbours(source.path)))
+        rows = [row for row, _ in uses]
+        for number, (_, outcome) in enumerate(uses):
+            if not outcome.todo:
+                options_of.setdefault(number, words)
+        if len(options_of) == len(rows):
+            break
+    return [
+        replace(row, rewritable=number in options_of, options=options_of.get(number, ""))
+        for number, row in enumerate(rows)
+    ]
+
+
+def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
+    """Return every legacy use, once per line, for a source that makes the rules fail."""
+    found = sites.sites(Evaluator(source))
+    outcome = SiteOutcome(State.TODO, _NO_RULE)
+    return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
+
+
+def _rewritten(draft: Draft) -> _Uses:
+    """Rewrite a file, and return its uses."""
+    if not draft.evaluator.imports.uses_v1:
+        return []
+    if draft.source.path.endswith(".ipynb"):
+        return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
+    reason = _reason_to_stay(draft)
+    if reason:
+        return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
+    for site in draft.sites:
+        if _is_ignored(site, draft):
+            draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
+    stub.rewrite(draft)
+    groups.rewrite(draft)
+    _loose(draft)
+    outcomes = {site: draft.outcome(site) or _undecided(site) for site in draft.sites}
+    _comment(outcomes, draft)
+    remove_unused(draft)
+    header = FileHeader(draft)
+    header.rewrite()
+    imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
+    outcomes.update((site, _STAYS) for site in imports if header.stays(site))
+    return _uses(draft.source, outcomes)
+
+
+def _reason_to_stay(draft: Draft) -> str:
+    """Return why all uses of a file stay; '' if rules decide."""
+    for site in draft.sites:
+        line = site.node.lineno
+        if site.id in IMPORTS and isinstance(site.node, ast.Call):
+            return f"line {line} imports by a call; import v1 by a statement"
+        if site.id not in _ALONE and _is_ignored(site, draft):
+            return f"line {line} has `# tritonshim: ignore`; the file stays for it"
+    return ""
+
+
+def _is_ignored(site: Site, draft: Draft) -> bool:
+    """True if a comment hides a use."""
+    return sources.is_ignored(draft.source.lines[site.node.lineno - 1], site.id)
+
+
+def _undecided(site: Site) -> SiteOutcome:
+    """Return the outcome of a use that no rule has decided."""
+    if site.id in IMPORTS:
+        return _IMPORT
+    return SiteOutcome(State.TODO, BY_HAND.get(site.id, _NO_RULE), comment=True)
+
+
+def _loose(draft: Draft) -> None:
+    """Rewrite uses without an object: exceptions, constants, leftovers of NumPy and Python."""
+    for site in draft.sites:
+        rule = LOOSE.get(site.id)
+        if rule is None or draft.outcome(site):
+            continue
+        node = site.whole
+        try:
+            carry_out(planned(rule, node, draft, ids=[site.id]), node, draft)
+        except Refused as refused:
+            draft.refuse(node, refused)
+
+
+def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
+    """Add a comment with work to do above each statement with a use that stays."""
+    ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
+    for site, outcome in outcomes.items():
+        if outcome.comment:
+            ids[draft.edits.statement(site.whole), outcome.what][site.id] = None
+    for (statement, what), own in reversed(ids.items()):
+        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
+        draft.edits.comment(statement, text)
+
+
+def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
+    """Return a row for each line and id, with its first column and its worst outcome.
+
+    Before Python 3.12 the column of a use in an f-string may be inexact.
+    """
+    is_async = SiteOutcome(State.TODO, _NO_RULE)
+    found = [(line, column, "TS202", is_async) for line, column in source.async_names]
+    for site, outcome in outcomes.items():
+        line, offset = site.node.lineno, site.node.col_offset
+        column = sources.characters(source.lines[line - 1], offset) + 1
+        found.append((line, column, site.id, outcome))
+    order, path = list(State), relative(source.path)
+    uses: dict[tuple[int, str], tuple[UsageRow, SiteOutcome]] = {}
+    for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):
+        cell, number = source.places[line - 1] if source.places else (None, line)
+        text = restored(source.lines[line - 1]).rstrip()
+        row = UsageRow(
+            entry=ENTRIES[id],
+            file=path,
+            line=number,
+            cell=cell,
+            file_line=source.file_lines[line - 1] if source.file_lines else None,
+            column=column,
+            snippet=text,
+        )
+        first, worst = uses.get((line, id), (row, outcome))
+        uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))
+    return list(uses.values())

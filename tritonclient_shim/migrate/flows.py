@@ -1,0 +1,149 @@
+"""Group v1's objects by the code that uses them. A group is rewritten as a whole or not at all."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any, Iterator
+
+from tritonclient_shim.registry import BY_SYMBOL
+from tritonclient_shim.scan.evaluator import PROPERTIES, Evaluator, decorators, new_instances
+from tritonclient_shim.scan.scopes import last_name
+from tritonclient_shim.scan.values import (
+    HANDLE,
+    REQUEST,
+    STATUS,
+    BoundMethod,
+    Instance,
+    LocalFunction,
+    Values,
+    element,
+)
+
+CONTEXTS = tuple(symbol for symbol in BY_SYMBOL if symbol.endswith("Context"))
+#: Methods that close a context.
+CLOSING = frozenset({"close", "__exit__"})
+_FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
+#: Calls that show their arguments: ``print``, and methods of loggers.
+SHOWING = frozenset(
+    ("print", "debug", "info", "warning", "warn", "error", "exception", "critical", "log")
+)
+#: Calls that pass their arguments on, or ignore them.
+_HARMLESS = SHOWING | frozenset(
+    ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted", "deque")
+    + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
+    + ("zip", "setattr", "id")
+)
+#: Expressions that make something new of an object, or bind it to a name unseen.
+_CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
+
+
+@dataclass(eq=False)
+class Group:
+    """Objects that share expressions, so that all are rewritten or none."""
+
+    kind: str
+    creations: list[ast.Call] = field(default_factory=list)  # in the source's order
+    calls: list[ast.Call] = field(default_factory=list)  # of their methods
+    taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
+    escapes: list[ast.AST] = field(default_factory=list)  # uses that lead to unknown code
+
+
+class Flows:
+    """The groups of a file, by their objects."""
+
+    def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: set[str]) -> None:
+        self._evaluator, self._taken = evaluator, taken  # names that other files read
+        nodes = list(ast.walk(tree))
+        self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
+        self.attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
+        self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
+        self._of: dict[Instance, Group] = {}
+        expressions = [node for node in nodes if isinstance(node, ast.expr)]
+        for node in expressions:
+            self._join(_objects(evaluator.of(node)))
+        for node in expressions:
+            self._use(node, self.parents[node])
+        self.groups = list(dict.fromkeys(self._of.values()))
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes around a node, the innermost first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def of(self, node: ast.AST) -> list[Group]:
+        """Return the groups of the objects that an expression can stand for."""
+        return list(dict.fromkeys(self._of[item] for item in _objects(self._evaluator.of(node))))
+
+    def _join(self, objects: list[Instance]) -> None:
+        """Make one group of all objects of a class, and of the groups that they are in."""
+        for kind in {item.of for item in objects}:
+            own = [item for item in objects if item.of == kind]
+            known = (self._of[item].creations for item in own if item in self._of)
+            calls = {item.creation for item in own if item.creation}.union(*known)
+            joined = Group(kind, sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
+            self._of.update({Instance(kind, call): joined for call in calls})
+
+    def _use(self, node: ast.expr, parent: ast.AST) -> None:
+        """Add a use to the groups of its objects. Calls use what is in a container, too."""
+        if isinstance(parent, ast.keyword):
+            parent = self.parents[parent]
+        groups = self.of(node)
+        is_mixed = len(groups) > 1
+        if isinstance(parent, ast.Call):
+            inside = _inside(self._evaluator.of(node))
+            groups += [self._of[item] for item in inside if item in self._of]
+        for group in groups:
+            if isinstance(parent, ast.Attribute) and not parent.attr[:1].isupper():
+                outer = self.parents[parent]
+                if isinstance(outer, ast.Call) and outer.func is parent:
+                    group.calls.append(outer)
+                else:
+                    group.taken.append(parent)
+            if is_mixed or self._escapes(node, parent, group.kind):
+                group.escapes.append(node)
+
+    def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
+        """True if what a program does next with an object is unknown."""
+        if isinstance(parent, ast.Call):
+            is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) in SHOWING
+            return is_shown or not self._is_known(parent)
+        if isinstance(parent, (ast.Return, ast.Yield)):
+            return not self._is_called(parent)
+        targets = getattr(parent, "targets", ())
+        if any(isinstance(x, ast.Attribute) and not self._evaluator.of(x) for x in targets):
+            return True  # the attribute may be something else by the time it is read
+        return isinstance(parent, _CHANGING) or any(map(self._is_taken, (node, *targets)))
+
+    def _is_taken(self, node: ast.expr) -> bool:
+        """True for an attribute or a variable of the module that another file reads."""
+        scopes = self._evaluator.scopes
+        shared = isinstance(node, ast.Attribute) or scopes.owner(node) is scopes.module
+        return shared and last_name(node) in self._taken
+
+    def _is_called(self, node: ast.AST) -> bool:
+        """True if only this file calls the function, or reads the property, that a node is in."""
+        function: Any = self._evaluator.scopes.places[node].scope.node
+        name = getattr(function, "name", "")
+        is_read = name in self.attributes and not PROPERTIES.isdisjoint(decorators(function))
+        return name not in self._taken and (is_read or function in self._called)
+
+    def _is_known(self, call: ast.Call) -> bool:
+        """True if the evaluator follows the arguments of a call, or the function ignores them."""
+        values = self._evaluator.of(call.func)
+        followed = any(isinstance(value, (LocalFunction, BoundMethod)) for value in values)
+        is_v1 = self._evaluator.is_of_v1(call.func)
+        return followed or is_v1 or bool(new_instances(values)) or last_name(call.func) in _HARMLESS
+
+
+def _objects(values: Values) -> list[Instance]:
+    """Return the objects with groups."""
+    return [x for x in values if isinstance(x, Instance) and x.of in _FOLLOWED and x.creation]
+
+
+def _inside(values: Values) -> list[Instance]:
+    """Return the objects in containers."""
+    inner = element(values)
+    return [*_objects(inner), *_inside(inner)] if inner else []

@@ -1,0 +1,137 @@
+"""Shared memory: regions, and requests whose tensors are in them."""
+
+import collections
+import time
+from types import SimpleNamespace
+
+import numpy as np
+from tritonclient.grpc import model_config_pb2
+from tritonclient.utils import (
+    InferenceServerException,
+    np_to_triton_dtype,
+    serialize_byte_tensor,
+    shared_memory,
+    triton_to_np_dtype,
+)
+
+from tritonclient_shim.migrate.helpers.requests import model_config, module_of, stacked
+
+#: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
+Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
+
+
+def create_region(name, key, byte_size):
+    """Create a region of shared memory."""
+    try:
+        handle = shared_memory.create_shared_memory_region(name, key, byte_size)
+    except OSError as error:  # for a bad key
+        message = "unable to get shared memory descriptor"
+        raise shared_memory.SharedMemoryException(message) from error
+    return Region(shared_memory, handle, name, key, byte_size, None)
+
+
+def is_region(value):
+    """True for a Region, which another file of the program may have made."""
+    return hasattr(value, "byte_size")
+
+
+def cuda_memory():
+    """Return tritonclient's module for CUDA memory, which needs a GPU and cuda-python."""
+    from tritonclient.utils import cuda_shared_memory
+
+    return cuda_shared_memory
+
+
+def cuda_error():
+    """Return the exception of CUDA memory, or those of a host without CUDA."""
+    try:
+        return cuda_memory().CudaSharedMemoryException
+    except (ImportError, OSError, RuntimeError):
+        return ImportError, OSError, RuntimeError
+
+
+def create_cuda_region(name, byte_size, device_id):
+    """Create a region of CUDA memory."""
+    memory = cuda_memory()
+    handle = memory.create_shared_memory_region(name, byte_size, device_id)
+    return Region(memory, handle, name, memory.get_raw_handle(handle), byte_size, device_id)
+
+
+def unregister_region(client, region=None):
+    """Have the server forget a region, or all: a moment after the last request that uses it."""
+    kind = "system" if region is None or region.memory is shared_memory else "cuda"
+    unregister = getattr(client, f"unregister_{kind}_shared_memory")
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return unregister(region.name if region else "")
+        except InferenceServerException as error:
+            if "unregister" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def region_status(client):
+    """Return an object with the list of the regions of system memory that a server knows."""
+    answer, regions = client.get_system_shared_memory_status(), []
+    is_list = isinstance(answer, list)  # over HTTP
+    for row in [SimpleNamespace(**row) for row in answer] if is_list else answer.regions.values():
+        place = SimpleNamespace(shared_memory_key=row.key, offset=row.offset)
+        region = SimpleNamespace(name=row.name, byte_size=row.byte_size, system_shared_memory=place)
+        region.WhichOneof = lambda kinds: "system_shared_memory"
+        region.HasField = lambda kind: kind == "system_shared_memory"
+        regions.append(region)
+    return SimpleNamespace(shared_memory_region=regions)
+
+
+def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):
+    """Infer with a Region, or a Region and its shape, in place of some arrays."""
+    triton = module_of(client)
+    config = model_config(client, model_name)
+    batches = config.max_batch_size > 0
+    tensors = []
+    for name, rows in inputs.items():
+        if is_region(rows) or is_region(rows[0]):
+            tensors.append(region_input(triton, config, name, rows, batch_size))
+            continue
+        array = stacked(rows) if batches else np.asarray(rows[0])
+        tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
+        tensor.set_data_from_numpy(array)
+        tensors.append(tensor)
+    wanted = []
+    for name, target in outputs.items():
+        output = triton.InferRequestedOutput(name)
+        if is_region(target):
+            output.set_shared_memory(target.name, target.byte_size)
+        wanted.append(output)
+    result = client.infer(model_name, tensors, outputs=wanted, **options)
+    results = {}
+    for name, target in outputs.items():
+        array = contents(target, result, name) if is_region(target) else result.as_numpy(name)
+        results[name] = list(array.copy()) if batches else [array.copy()]
+    return results
+
+
+def region_input(triton, config, name, rows, batch_size):
+    """Return an input that the server reads from a region, which has the size of the input."""
+    known = {item.name: item for item in config.input}[name]
+    region, dims = (rows, known.dims) if is_region(rows) else rows
+    datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
+    shape = [batch_size, *dims] if config.max_batch_size else list(dims)
+    tensor = triton.InferInput(name, shape, datatype.replace("STRING", "BYTES"))
+    tensor.set_shared_memory(region.name, region.byte_size)
+    return tensor
+
+
+def contents(region, result, name):
+    """Return the output that the server has written to a region."""
+    output = result.get_output(name)
+    if not isinstance(output, dict):
+        output = {"datatype": output.datatype, "shape": output.shape}
+    datatype, shape = triton_to_np_dtype(output["datatype"]), list(output["shape"])
+    return region.memory.get_contents_as_numpy(region.handle, datatype, shape)
+
+
+def serialize_strings(array):
+    """Return strings as a region of shared memory has them, as an array of bytes."""
+    return np.frombuffer(serialize_byte_tensor(np.asarray(array, object)).item(), np.uint8)

@@ -1,0 +1,109 @@
+"""Objects that know their model, and a pool whose requests are sorted."""
+
+import itertools
+import time
+import types
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from tritonclient_shim.migrate.helpers.requests import FLAG_SEQUENCE_END, FLAG_SEQUENCE_START, infer
+
+
+class InferModel:
+    """A client that knows its model, with the methods of the context that it replaces."""
+
+    def __init__(self, client, name, function=infer, **options):
+        self.client, self.name, self.function, self.options = client, name, function, options
+        client.get_model_config(name)  # raises an error if the server lacks the model
+
+    def __getattr__(self, name):  # what an AskedClient reports
+        return getattr(vars(self).get("client"), name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+
+    def run(self, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0, timeout_us=None):
+        """Infer with an array for each entry of the batch."""
+        if corr_id:  # it is that of later requests, too
+            self.options["sequence_id"] = int(corr_id)
+        options = {**self.options, "priority": priority, "timeout": timeout_us}
+        options["sequence_start"] = bool(flags & FLAG_SEQUENCE_START)
+        options["sequence_end"] = bool(flags & FLAG_SEQUENCE_END)
+        return self.function(self.client, self.name, inputs, outputs, **options)
+
+    def correlation_id(self):
+        """Return the sequence of the requests, 0 for none."""
+        return self.options.get("sequence_id", 0)
+
+    def close(self):
+        """Close the client."""
+        if self.client is not None:
+            self.client.close()
+        self.client = None
+
+
+class AskedClient:
+    """A client that reports on its requests."""
+
+    numbers = itertools.count(1)  # of the requests of all clients
+
+    def __init__(self, client):
+        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def infer(self, *arguments, **options):
+        """Infer, and remember the reply."""
+        self.last = self.last_id = None
+        started = time.perf_counter_ns()
+        result = self.client.infer(*arguments, **options)
+        self.duration += time.perf_counter_ns() - started
+        self.count += 1
+        reply, self.last_id = result.get_response(), next(self.numbers)
+        self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
+        return result
+
+    def get_last_request_model_name(self):
+        """Return the name of the model that answered last, None for none."""
+        return getattr(self.last, "model_name", None)
+
+    def get_last_request_model_version(self):
+        """Return the version of the model that answered last, None for none."""
+        return self.last and int(self.last.model_version)
+
+    def get_last_request_id(self):
+        """Return the number of the last request, 0 before it, None if it failed."""
+        return self.last_id
+
+    def get_stat(self):
+        """Return the number of requests that were answered, and the time that they took."""
+        return {
+            "completed_request_count": self.count,
+            "cumulative_total_request_time_ns": self.duration,
+            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
+            "cumulative_receive_time_ns": 0,
+        }
+
+
+class Request(Future):
+    """A future that can be sorted."""
+
+    number = 0
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+
+class RequestPool(ThreadPoolExecutor):
+    """A pool whose futures are sorted in the order of their requests."""
+
+    numbers = itertools.count()
+
+    def submit(self, *arguments, **options):
+        """Call a function in a thread."""
+        future = super().submit(*arguments, **options)
+        future.__class__, vars(future)["number"] = Request, next(self.numbers)
+        return future

@@ -1,0 +1,34 @@
+"""Helpers of files whose clients all speak gRPC, in place of those of the same names."""
+
+import numpy as np
+import tritonclient.grpc as grpcclient
+from tritonclient.utils import np_to_triton_dtype
+
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, bytes_only, class_of, stacked
+
+
+def infer(client, model_name, inputs, outputs, **options):
+    """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
+    batches = model_config(client, model_name).max_batch_size > 0
+    tensors = []
+    for name, rows in inputs.items():
+        array = bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+        tensor = grpcclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
+        tensor.set_data_from_numpy(array)
+        tensors.append(tensor)
+    wanted = [grpcclient.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
+    reply = client.infer(model_name, tensors, outputs=wanted, **options)
+    results = {}
+    for name, classes in outputs.items():
+        array = reply.as_numpy(name).copy()
+        rows = list(array) if batches else [array]
+        results[name] = [[class_of(x) for x in row.flat] for row in rows] if classes else rows
+    return results
+
+
+def model_config(client, model_name):
+    """Return the configuration of a model. Each client asks once."""
+    configs = CONFIGS.setdefault(client, {})
+    if model_name not in configs:
+        configs[model_name] = client.get_model_config(model_name).config
+    return configs[model_name]

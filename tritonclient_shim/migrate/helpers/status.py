@@ -1,0 +1,87 @@
+"""What a server reports about itself and its models, where programs read v1's status."""
+
+import collections
+import textwrap
+import time
+import types
+from functools import partial
+
+from google.protobuf import wrappers_pb2
+from google.protobuf.message import Message
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+from tritonclient.utils import InferenceServerException
+
+from tritonclient_shim.migrate.helpers.requests import model_config
+
+MODEL_STATES = [f"MODEL_{s}" for s in ("UNKNOWN", "READY", "UNAVAILABLE", "LOADING", "UNLOADING")]
+SERVER_STATES = {2: "SERVER_READY", 10: "SERVER_FAILED_TO_INITIALIZE"}  # servers report no other
+MODEL_READY, SERVER_READY = 1, 2  # most programs name no other
+MODEL_UNKNOWN, MODEL_UNAVAILABLE, MODEL_LOADING, MODEL_UNLOADING = 0, 2, 3, 4
+SERVER_INVALID, SERVER_INITIALIZING, SERVER_EXITING, SERVER_FAILED_TO_INITIALIZE = 0, 1, 3, 10
+
+
+class Status(types.SimpleNamespace):
+    """A part of a status, which prints as the message that it was."""
+
+    def __str__(self):
+        states = MODEL_STATES if "ready_state_reason" in vars(self) else SERVER_STATES
+        return "".join(field_text(*field, states) for field in vars(self).items())
+
+    __repr__ = __str__
+
+
+def field_text(name, value, states=()):
+    """Return a field of a status as text. ``states``: the names of its numbers."""
+    if isinstance(value, dict):
+        return "".join(field_text(name, Status(key=key, value=value[key])) for key in sorted(value))
+    if isinstance(value, (Message, Status)):
+        text = f"{name} {{\n{textwrap.indent(str(value), '  ')}}}\n"
+        return "" if isinstance(value, Message) and not value.ByteSize() else text
+    if isinstance(value, str):  # with the escapes of protobuf
+        return str(wrappers_pb2.StringValue(value=value)).replace("value", name, 1)
+    return f"{name}: {states[value] if name == 'ready_state' else value}\n" if value else ""
+
+
+def config_with_platform(client, model_name):
+    """Return a copy of a configuration. Its platform is the backend if it has no other."""
+    config = ModelConfig()
+    config.CopyFrom(model_config(client, model_name))
+    config.platform = config.platform or config.backend
+    return config
+
+
+def server_status(client, model_name="", part=types.SimpleNamespace):
+    """Return the status of a server and of its models, or of one. It has no infer_stats.
+
+    ``part``: the class of its parts. Only a Status prints as the message did.
+    """
+    as_json = {"as_json": True} if "grpc" in client.get_model_config.__module__ else {}
+    server = client.get_server_metadata(**as_json)
+    index = client.get_model_repository_index(**as_json)
+    versions = partial(collections.defaultdict, partial(part, ready_state=0))
+    models = collections.defaultdict(lambda: part(config=ModelConfig(), version_status=versions()))
+    for row in index if isinstance(index, list) else index.get("models", ()):
+        name, version, counts = row["name"], row.get("version"), {}
+        if not version or model_name not in ("", None, name):
+            continue
+        state = row.get("state") or "UNKNOWN"
+        models[name].config.name = name
+        if state == "READY":
+            models[name].config = config_with_platform(client, name)
+            counts = client.get_inference_statistics(name, version, **as_json)["model_stats"][0]
+        models[name].version_status[int(version)] = part(
+            ready_state=MODEL_STATES.index(f"MODEL_{state}"),
+            model_execution_count=int(counts.get("execution_count", 0)),
+            model_inference_count=int(counts.get("inference_count", 0)),
+            ready_state_reason=part(message=row.get("reason", "")),
+            last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
+        )
+    if model_name and not models:
+        raise InferenceServerException(f"no status available for unknown model '{model_name}'")
+    return part(
+        id=server["name"],
+        version=server["version"],
+        uptime_ns=time.monotonic_ns(),  # of this machine: no server reports its own
+        model_status=models,
+        ready_state=2,  # SERVER_READY
+    )

@@ -1,0 +1,151 @@
+"""Where new imports stand in a file: in its first block of imports, in the order of isort."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections import defaultdict
+from itertools import takewhile
+from typing import Any, Iterable, Sequence, Union
+
+from tritonclient_shim.migrate.edits import Edits
+from tritonclient_shim.migrate.emitted import import_text
+
+Import = Union[ast.Import, ast.ImportFrom]
+IMPORT = (ast.Import, ast.ImportFrom)
+#: Formatters break imports that are longer.
+_COLUMNS = 88
+_PYTHONS_OWN: Iterable[str] = getattr(
+    sys,
+    "stdlib_module_names",  # since Python 3.10
+    ("argparse", "builtins", "collections", "concurrent", "copy", "ctypes", "datetime", "enum")
+    + ("functools", "glob", "io", "itertools", "json", "logging", "math", "multiprocessing")
+    + ("os", "pathlib", "queue", "random", "re", "struct", "subprocess", "sys", "tempfile")
+    + ("threading", "time", "types", "typing", "unittest", "urllib", "uuid", "weakref"),
+)
+_FUTURE, _PYTHON, _OTHER, _PROGRAM, _PACKAGE = range(5)
+#: Statements that change nothing that an import depends on.
+_HARMLESS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORT)
+
+
+def first_block(body: Sequence[ast.stmt], anchor: ast.stmt) -> list[Import]:
+    """Return the imports among which new ones stand in place of an import, the anchor.
+
+    These are the first of the file, unless a statement above the anchor may have to come first.
+    """
+    above = body[: body.index(anchor)]
+    imports = [part for part in body if isinstance(part, IMPORT)]
+    start = imports[0] if all(map(_is_harmless, above)) else anchor
+    first = body.index(start)
+    while first and start is anchor and isinstance(body[first - 1], IMPORT):
+        first -= 1
+    block = takewhile(lambda part: isinstance(part, IMPORT), body[first:])
+    return [part for part in block if isinstance(part, IMPORT)]
+
+
+def _is_harmless(node: ast.stmt) -> bool:
+    """True for a definition, an import, a text, or an assignment of a literal."""
+    value = getattr(node, "value", None)
+    return isinstance(node, _HARMLESS) or isinstance(value, ast.Constant)
+
+
+def add_imports(lines: Iterable[str], block: list[Import], edits: Edits, folder: str) -> None:
+    """Add imports to a block. An import of a module that the block has gets more names."""
+    above: dict[tuple[Import, int], list[str]] = defaultdict(list)  # by import and section
+    below: dict[tuple[Import, int], list[str]] = defaultdict(list)
+    for line in lines:
+        statement: Any = ast.parse(line).body[0]
+        twin = next((part for part in block if _takes(part, statement, edits)), None)
+        if twin is not None:
+            _add_name(twin, statement.names[0], edits)
+            continue
+        section = _section(statement, folder)
+        places = [part for part in block if _section(part, folder) == section]
+        smaller = [part for part in places if _order(part) < _order(statement)]
+        earlier = [part for part in block if _section(part, folder) < section]
+        if smaller:
+            below[smaller[-1], section].append(line)
+        elif places:
+            above[places[0], section].append(line)
+        elif earlier:
+            below[earlier[-1], section].append(line)
+        else:
+            above[block[0], section].append(line)
+    for (anchor, section), texts in below.items():
+        gap = [] if _section(anchor, folder) == section else [""]
+        edits.after[anchor] += [*gap, *sorted_imports(texts)]
+    for (anchor, section), texts in sorted(above.items(), key=lambda item: item[0][1]):
+        gap = [] if _section(anchor, folder) == section else [""]
+        edits.before[anchor] += [*sorted_imports(texts), *gap]
+
+
+def sorted_imports(lines: Iterable[str]) -> list[str]:
+    """Sort imports as isort does. Names of one module share an import."""
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        module, _, name = line.partition(" import ")
+        names.setdefault(module, []).append(name)
+    texts = [_import_line(module, own) for module, own in names.items()]
+    return sorted(texts, key=lambda text: _order(ast.parse(text).body[0]))
+
+
+def _import_line(module: str, names: list[str]) -> str:
+    """Return an import of names, or of a module alone."""
+    if names == [""]:
+        return module
+    ordered = sorted(set(names), key=_name_order)
+    line = f"{module} import {', '.join(ordered)}"
+    if len(line) <= _COLUMNS:
+        return line
+    lines = "".join(f"    {name},\n" for name in ordered)
+    return f"{module} import (\n{lines})"
+
+
+def _name_order(name: str) -> tuple[int, str]:
+    """Return the order of a name: constants, then classes, then the rest."""
+    if name.isupper() and len(name) > 1:
+        return 0, name
+    return (1 if name[:1].isupper() else 2), name
+
+
+def _order(node: Any) -> tuple[int, bool, str]:
+    """Return the order of an import: sections, then modules, then names of modules."""
+    is_from = isinstance(node, ast.ImportFrom)
+    module = node.module or "" if is_from else node.names[0].name
+    return _section(node, ""), is_from, module.lower()
+
+
+def _section(node: Any, folder: str) -> int:
+    """Return the section of an import. ``folder``: that of the file, '' for none."""
+    if getattr(node, "level", 0):
+        return _PACKAGE
+    module: str = getattr(node, "module", "") or node.names[0].name
+    first = module.split(".")[0]
+    if first == "__future__":
+        return _FUTURE
+    if first in _PYTHONS_OWN:
+        return _PYTHON
+    place = os.path.join(folder, first)
+    is_beside = folder and (os.path.isdir(place) or os.path.exists(f"{place}.py"))
+    return _PROGRAM if is_beside else _OTHER
+
+
+def _takes(node: Import, new: Import, edits: Edits) -> bool:
+    """True if an import takes the name of a new one: from one module, without comments."""
+    if not isinstance(node, ast.ImportFrom) or not isinstance(new, ast.ImportFrom):
+        return False
+    is_plain = node.names[0].name != "*" and "#" not in edits.text(node)
+    return node.module == new.module and not node.level and is_plain and edits.has_lines(node)
+
+
+def _add_name(node: Import, name: ast.alias, edits: Edits) -> None:
+    """Add a name to an import."""
+    assert isinstance(node, ast.ImportFrom)
+
+    def change(old: str) -> str:
+        present: Any = ast.parse(old).body[0]
+        names = [import_text(present, [alias]) for alias in [*present.names, name]]
+        return sorted_imports(names)[0]
+
+    edits.change(node, change)

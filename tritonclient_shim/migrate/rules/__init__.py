@@ -1,0 +1,93 @@
+"""The rules: a legacy use and what is known of its file → what it becomes.
+
+``METHODS`` are for methods of contexts, ``FORMATS`` for constants in requests, ``PROTOCOLS`` for
+the choice of a protocol, and ``LOOSE`` for what hangs on no object, by id. A rule raises
+:class:`~tritonclient_shim.migrate.options.Refused`, or returns a
+:class:`~tritonclient_shim.migrate.options.Plan`, which is carried out when everything that it
+belongs to can be rewritten.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable, Mapping
+
+from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.options import Plan
+from tritonclient_shim.migrate.rules import infer, memory, names, status, stub
+from tritonclient_shim.migrate.rules.models import Rule
+from tritonclient_shim.scan.imports import API
+
+#: Class of a context → the id of its constructor.
+CREATIONS = {
+    f"{API}.ServerHealthContext": "TS020",
+    f"{API}.ServerStatusContext": "TS025",
+    f"{API}.ModelRepositoryContext": "TS030",
+    f"{API}.ModelControlContext": "TS035",
+    f"{API}.SharedMemoryControlContext": "TS040",
+    f"{API}.InferContext": "TS050",
+}
+_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
+_UNCOUNTED = "a server does not number requests: the client counts its own"
+#: Methods that only get another name; they may be handed on.
+RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
+METHODS: Mapping[str, Rule] = {
+    "TS021": status.renamed("is_server_live"),
+    "TS022": status.renamed("is_server_ready"),
+    "TS026": status.status,
+    "TS036": status.renamed("load_model"),
+    "TS037": status.renamed("unload_model"),
+    "TS041": memory.of_region(
+        "{0}.register_system_shared_memory({1}.name, {1}.key, {1}.byte_size)"
+    ),
+    "TS042": memory.of_region(
+        "{0}.register_cuda_shared_memory({1}.name, {1}.key, {1}.device_id, {1}.byte_size)"
+    ),
+    "TS043": memory.of_region("{unregister_region}({0}, {1})"),
+    "TS044": memory.of_region("{unregister_region}({0})"),
+    "TS045": memory.status,
+    "TS051": infer.run,
+    **dict.fromkeys(("TS052", "TS053", "TS054"), infer.start),
+    "TS055": infer.results,
+    "TS057": status.asked(_UNMEASURED),
+    "TS058": status.correlation_id,
+    "TS059": status.asked(_UNCOUNTED),
+    "TS060": status.asked(),
+    "TS061": status.asked(),
+}
+_UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
+#: What the author does instead of what no rule rewrites.
+BY_HAND: Mapping[str, str] = {
+    **dict.fromkeys(stub.ALL, stub.BY_HAND),
+    "TS031": "the client returns a row for each version; read the names from the rows",
+    "TS056": "keep the futures in a list, and wait for one of these",
+    **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
+}
+_NodeRule = Callable[[ast.AST, Draft], Plan]
+FORMATS: Mapping[str, _NodeRule] = {
+    **dict.fromkeys(names.FORMS, names.output_format),
+    "TS066": names.flag,
+}
+PROTOCOLS: Mapping[str, _NodeRule] = {"TS010": names.protocol, "TS011": names.protocol_from_text}
+MEMORY: Mapping[str, _NodeRule] = {
+    "TS081": memory.by_helper("create_region"),
+    "TS086": memory.by_helper("create_cuda_region"),
+    **dict.fromkeys(("TS082", "TS083", "TS087", "TS088"), memory.of_handle),
+    **dict.fromkeys(("TS085", "TS090"), memory.exception),
+}
+LOOSE: Mapping[str, _NodeRule] = {
+    **dict.fromkeys(("TS004", "TS006"), status.state),
+    "TS015": names.exception,
+    **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
+    "TS201": names.numpy_name,
+    "TS203": names.future_name,
+}
+#: Ids of imports. They are decided after everything else.
+IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
+_ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
+#: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
+#: ``scripts/guide`` writes them into the guide.
+REWRITTEN = frozenset(
+    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
+    + (*IMPORTS, *_ARGUMENTS, *stub.CALLS)
+) - {"TS030"}  # its only method is left

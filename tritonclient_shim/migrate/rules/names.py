@@ -1,0 +1,204 @@
+"""TS010, TS011, TS015, TS062, TS063, TS066, TS201, TS203: names that need no object of v1.
+
+These are v1's constants and exception, and names that NumPy and Python removed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.scan.imports import API
+from tritonclient_shim.scan.scopes import last_name
+from tritonclient_shim.scan.values import Instance, Value
+
+PROTOCOLS = ("http", "grpc")  # by v1's numbers
+FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
+FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
+_CLASS = f"{API}.ProtocolType"
+_DECIMALS = "values come with six decimals"
+_NAME = "InferenceServerException"
+_IMPORT = f"from tritonclient.utils import {_NAME}"
+_METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
+_TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
+_TYPES.update(long="int", unicode="str")
+
+
+# ------------------------------------------------------------------------------------- protocols
+
+
+def is_protocol(value: Value) -> bool:
+    """True if a value is v1's class of protocols, or one of them."""
+    name = getattr(value, "name", getattr(value, "of", ""))
+    return str(name).startswith(_CLASS)
+
+
+def is_test(node: ast.AST) -> bool:
+    """True for an expression or statement that tests if a part is true, or which object it is."""
+    if isinstance(node, ast.Compare):
+        return any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.If, ast.While, ast.Assert, ast.BoolOp))
+
+
+def protocol(node: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name in ("GRPC", "HTTP"):
+        return Plan(draft.quoted(name.lower()))
+    if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
+        return Plan("str")
+    raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+
+
+def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.from_str(text)`` → ``protocol_name(text)``, which refuses other names."""
+    what = "the protocol's name in lower case"
+    if not isinstance(node, ast.Call):
+        return Plan("{protocol_name}", what=what)
+    if len(node.args) != 1:
+        raise Refused("expected from_str(text)")
+    known = _literal(node)
+    return Plan(draft.quoted(known)) if known else Plan("{protocol_name}({0})", node.args, what)
+
+
+def protocol_of(node: ast.expr, draft: Draft) -> str:
+    """Return ``grpc`` or ``http``; '' if the program chooses."""
+    number = draft.constant(node)
+    if number in (0, 1) and not isinstance(number, bool):
+        return PROTOCOLS[int(str(number))]
+    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    written: list[ast.AST] = [item.node for item in bindings] or [node]
+    names = {_name_of(value) for value in values}
+    source = written[0] if len(written) == 1 else None
+    is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
+    is_written = is_name or source in [getattr(value, "creation", ...) for value in values]
+    if is_written and len(names) == 1 and "" not in names:
+        return names.pop()
+    is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
+    if draft.options.to and (is_choice or "" in names or len(names) < 2):
+        return draft.options.to  # unless the file uses each of several
+    if not any(map(is_protocol, values)) and not draft.options.unsafe:
+        raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
+    return ""
+
+
+def _name_of(value: Value) -> str:
+    """Return ``grpc`` for v1's constant and ``from_str("grpc")``; '' if it is not known."""
+    if not is_protocol(value):
+        return ""
+    if isinstance(value, Instance) and value.creation:
+        return _literal(value.creation)
+    name = getattr(value, "name", "").rpartition(".")[2].lower()
+    return name if name in PROTOCOLS else ""
+
+
+def _literal(call: ast.Call) -> str:
+    """Return the protocol of ``from_str("gRPC")``; '' if its text is not written there."""
+    text = call.args[0] if call.args else None
+    name = str(text.value).lower() if isinstance(text, ast.Constant) else ""
+    return name if name in PROTOCOLS else ""
+
+
+# --------------------------------------------------------------------------- formats and flags
+
+
+def output_format(node: ast.AST, draft: Draft) -> Plan:
+    """``RAW`` → 0, ``(CLASS, k)`` → k, ``(RAW, handle)`` → the region; also in a variable."""
+    name, outer = getattr(node, "attr", ""), draft.flows.parents[node]
+    if name == "ResultFormat":
+        raise Refused("write ResultFormat.RAW where an output is")
+    is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
+    reads, first = draft.around_result(node), last_name(variable)
+    if any(map(is_test, reads)):
+        raise Refused("compare the format by ==: its number is not true, and no object of its own")
+    tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
+    pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
+    is_taken = variable is not node and draft.beside.linked  # perhaps
+    if is_class and (not pairs or pairs != reads or is_taken):
+        raise Refused("write (ResultFormat.CLASS, k) where an output is")
+    unknown = [] if is_class else [x for x in pairs if not draft.flows.of(x.elts[1])]
+    if unknown and draft.beside.linked:
+        raise Refused("create the region of the output in the file that uses it")
+
+    def carry_out() -> None:
+        for pair in pairs:
+            draft.write(pair, "{0}", pair.elts[1])
+        if is_class and isinstance(outer, ast.Assign):
+            draft.edits.remove(outer)
+
+    unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
+    is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
+    form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
+    return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)
+
+
+def flag(node: ast.AST, draft: Draft) -> Plan:
+    """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in FLAGS:
+        raise Refused("pass sequence_start and sequence_end to the request")
+    return Plan(f"{{{name}}}", what="a constant of the file")
+
+
+# ------------------------------------------------------------------------------- v1's exception
+
+
+def exception(node: ast.AST, draft: Draft) -> Plan:
+    """Use tritonclient's exception, with v1's name. Over HTTP, handlers also catch OSError."""
+    call, node = (node, node.func) if isinstance(node, ast.Call) else (None, node)
+    if draft.errors_stay:
+        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
+    if getattr(node, "attr", _NAME) != _NAME:
+        return _message(node, call, draft)
+    parent = draft.flows.parents[node]
+    is_in_tuple = isinstance(parent, ast.Tuple)
+    handler = draft.flows.parents[parent] if is_in_tuple else parent
+    caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
+
+    def carry_out() -> None:
+        name = draft.text(node)
+        if isinstance(node, ast.Attribute) or name == _NAME:
+            name = draft.imported(_IMPORT)
+        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+            name = f"{name}, OSError" if is_in_tuple else f"({name}, OSError)"
+        if name != draft.text(node):
+            draft.write(node, "{0}", name)
+
+    return Plan(what="tritonclient's exception", also=carry_out)
+
+
+def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
+    """Keep ``message()``, or use a helper if an OSError without it may come."""
+    if not isinstance(node, ast.Attribute) or node.attr != "message":
+        raise Refused("errors do not tell it any more")
+    form = "{message_of}({0})" if call and "http" in draft.modules else ""
+    return Plan(form, [node.value], "the same, or message_of(error)")
+
+
+# ---------------------------------------------------------------- what NumPy and Python removed
+
+
+def numpy_name(node: ast.AST, draft: Draft) -> Plan:
+    """``np.object`` → ``object``."""
+    target = node.func if isinstance(node, ast.Call) else node  # np.bool(value)
+    name = target.attr if isinstance(target, ast.Attribute) else ""
+    if name not in _TYPES:
+        raise Refused("write a list of the types that are meant")
+    return Plan(_TYPES[name], at=target)
+
+
+def future_name(node: ast.AST, draft: Draft) -> Plan:
+    """``from future.utils import iteritems`` → ``iteritems = dict.items``."""
+    names = node.names if isinstance(node, ast.ImportFrom) else []
+    if not names or not all(item.name in _METHODS and not item.asname for item in names):
+        raise Refused("use items(), values() and keys(), which Python 3 has")
+
+    def carry_out() -> None:
+        assert isinstance(node, ast.stmt)
+        draft.edits.remove(node)
+        for item in names:
+            draft.assignments[item.name] = f"{item.name} = {_METHODS[item.name]}"
+
+    return Plan(what="a method of dict", also=carry_out)

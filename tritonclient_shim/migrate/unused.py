@@ -1,0 +1,63 @@
+"""Variables of functions that only a rewritten use read: their assignments go with it."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Union
+
+from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.scan.scopes import last_name
+
+_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: Functions that read variables by their names.
+_BY_NAME = frozenset(("locals", "vars", "eval", "exec"))
+#: Functions whose calls may go.
+_WITHOUT_EFFECTS = frozenset(("len", "int", "str", "min", "max"))
+_EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+
+
+def remove_unused(draft: Draft) -> None:
+    """Remove assignments to variables that a function read before its changes, and no more.
+
+    An expression with effects stays, without the variable.
+    """
+    after = _functions(ast.parse(draft.edits.changed()))
+    for old, new in zip(_functions(draft.source.tree), after):
+        unused = _read(old) - _read(new)
+        if not _BY_NAME.isdisjoint(_read(old)):
+            continue
+        for statement in ast.walk(old):
+            if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+                continue
+            target = statement.targets[0]
+            if not isinstance(target, ast.Name) or target.id not in unused:
+                continue
+            if _has_effects(ast.parse(draft.new(statement.value).strip(), mode="eval")):
+                draft.write(statement, "{0}", statement.value)
+            else:
+                draft.edits.remove(statement)
+
+
+def _functions(tree: ast.AST) -> Iterator[_Function]:
+    return (node for node in ast.walk(tree) if isinstance(node, _FUNCTION))
+
+
+def _read(function: _Function) -> set[str]:
+    """Return the variables that a function or a function in it reads, or another has, too."""
+    names: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.AugAssign):
+            names.add(last_name(node.target))
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            names.update(node.names)
+    return names
+
+
+def _has_effects(node: ast.AST) -> bool:
+    """True if an expression may do more than return a value."""
+    parts = list(ast.walk(node))
+    called = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
+    return not called <= _WITHOUT_EFFECTS or any(isinstance(part, _EFFECTS) for part in parts)
