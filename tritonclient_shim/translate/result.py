@@ -19,6 +19,8 @@ Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
 #: A result is copied if it would keep a buffer that is more than this many times larger.
 MOST_TIMES = 3
+#: A buffer of at most this many bytes may be kept by each of its results: copies cost more.
+KEPT_WHOLE = 512 << 10
 
 
 def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any, list[Any]]:
@@ -74,9 +76,9 @@ def _classes(result: V1Result, asked: int) -> list[Any]:
 def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> list[Array]:
     """Return one array of shape ``dims`` per batch entry, from the bytes of a whole batch.
 
-    The arrays are writable and the caller's own, and keep no memory of other entries and outputs.
-    Raise ValueError if the bytes do not fit; :func:`~tritonclient_shim.core.reading.read` makes an
-    error of it.
+    The arrays are writable and the caller's own. They keep no memory of large other entries and
+    outputs. Raise ValueError if the bytes do not fit;
+    :func:`~tritonclient_shim.core.reading.read` makes an error of it.
     """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:
@@ -90,22 +92,24 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         batch = np.frombuffer(data, row.numpy)
     else:  # NumPy refuses an empty buffer
         batch = np.empty(0, row.numpy)
-    must_copy = not batch.flags.carray or _is_small_part(data, batch.nbytes, rows)
+    is_small_part = _is_small_part(data, batch.nbytes, rows)
+    if not (is_small_part or batch.flags.carray):
+        batch = batch.copy()
     if rows == 1 or not dims:
         size = prod(dims) if rows > 1 else len(batch)
         parts = [batch[i * size : (i + 1) * size] for i in range(rows)]
-        return [(part.copy() if must_copy else part).reshape(dims) for part in parts]
+        return [(part.copy() if is_small_part else part).reshape(dims) for part in parts]
     entries = batch.reshape((rows, *dims))
-    if must_copy:
+    if is_small_part:
         # As in v1, no entry owns its memory (docs/v1-behaviour.md §4.1).
         return [entry.copy()[...] for entry in entries]
     return list(entries)
 
 
 def _is_small_part(data: Buffer, size: int, rows: int) -> bool:
-    """True if an entry of the data, of ``size`` bytes, is a small part of the received buffer."""
+    """True if an entry of the data, of ``size`` bytes, is a small part of a large buffer."""
     received = memoryview(memoryview(data).obj)
-    return received.nbytes * rows > MOST_TIMES * size
+    return received.nbytes > KEPT_WHOLE and received.nbytes * rows > MOST_TIMES * size
 
 
 def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:
