@@ -44,15 +44,20 @@ def quote_of(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def with_quotes(text: str, quote: str) -> str:
-    """Return a source in which simple texts have this quote. Docstrings and comments stay."""
-    other = "'" if quote == '"' else '"'
-    lines = []
-    for line in text.split("\n"):
-        code, mark, comment = line.partition("  # ")
-        is_text = line.strip().startswith(("#", '"""'))
-        new = code if is_text else _QUOTED[other].sub(rf"\1{quote}\2{quote}", code)
-        lines.append(f"{new}{mark}{comment}")
-    return "\n".join(lines)
+    """Return a source in which simple texts have this quote. Docstrings and comments stay.
+
+    Texts inside f-strings stay too: before Python 3.12 they need the other quote.
+    """
+    simple = _QUOTED["'" if quote == '"' else '"']
+    rows = text.split("\n")
+    for kind, _, (row, start), (last_row, end) in reversed([*_whole_tokens(text)]):
+        if kind != tokenize.STRING or row != last_row:
+            continue
+        line = rows[row - 1]
+        literal = simple.fullmatch(line[start:end])
+        if literal:
+            rows[row - 1] = f"{line[:start]}{literal[1]}{quote}{literal[2]}{quote}{line[end:]}"
+    return "\n".join(rows)
 
 
 # ----------------------------------------------------------------------------------------- lines
