@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.own_interpreter import run_program
 from tests.relays import Relay
 
 PROGRAM = """
-import ctypes, os, signal, sys
+import ctypes, os, signal, sys, time
 import numpy as np
 from tensorrtserver.api import *
 http, url, before, after = sys.argv[1:]
@@ -39,9 +40,10 @@ def call(way):
     result = globals()[method](kind)
     assert result['OUTPUT0'][0].tolist() == (A * 2).tolist()
 call(before)
+time.sleep(1)  # until threads are idle
 child = ctypes.PyDLL(None).fork()
 if child == 0:
-    signal.alarm(60)
+    signal.alarm(20)
     try:
         call(after)
     except InferenceServerException as error:
@@ -57,8 +59,16 @@ os._exit(status >> 8 if os.WIFEXITED(status) else 100 + status)
 
 
 def fork(triton: Any, before: str, after: str) -> Any:
-    """Run a program that calls one way before a fork, and another way in the child."""
-    return run_program(PROGRAM, triton.http, triton.grpc, before, after)
+    """Run a program that calls one way before a fork, and another way in the child.
+
+    Run it again if the child hangs: Python's own lock does not survive such a fork if a thread
+    waits for it at that moment. gRPC's threads wake up several times a second.
+    """
+    for _ in range(3):
+        ended = run_program(PROGRAM, triton.http, triton.grpc, before, after)
+        if ended.status != 100 + signal.SIGALRM:
+            break
+    return ended
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,7 @@ def fork(triton: Any, before: str, after: str) -> Any:
     [
         ("async_run http", "async_run http"),
         ("callback http", "callback http"),
-        ("callback grpc", "callback grpc"),
+        ("run grpc", "callback grpc"),
         ("run grpc", "run stream"),
     ],
 )
@@ -76,12 +86,13 @@ def test_inherited_state(triton: Any, before: str, after: str) -> None:
     assert ended.status == 0, (ended.status, ended.stdout, ended.stderr)
 
 
-@pytest.mark.parametrize("after", ["run stream", "run grpc", "callback stream"])
-def test_open_stream(triton: Any, after: str) -> None:
-    """A child whose parent had an open stream gets an error that names the remedy."""
-    ended = fork(triton, "run stream", after)
+@pytest.mark.parametrize("before", ["run stream", "async_run grpc"])
+@pytest.mark.parametrize("after", ["run stream", "run grpc"])
+def test_threads_of_grpc(triton: Any, before: str, after: str) -> None:
+    """A child whose parent has used gRPC's own threads gets an error that names the remedy."""
+    ended = fork(triton, before, after)
     assert ended.status == 2, (ended.status, ended.stdout, ended.stderr)
-    assert "without Python's fork hooks while 1 gRPC calls or streams" in ended.stdout
+    assert "had sent asynchronous requests or streams" in ended.stdout
     assert "under uWSGI set lazy-apps" in ended.stdout
 
 

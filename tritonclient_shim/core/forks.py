@@ -117,6 +117,8 @@ class CallGate:
         self.interrupted = 0
         #: True if the fork that interrupted them waited for them.
         self.has_waited = True
+        #: True if gRPC has sent for this process with threads of its own, which may be in its code.
+        self._has_used_threads = False
         self._sockets: list[int] = []  # those of the process before the last fork
         self._reset()
 
@@ -140,9 +142,14 @@ class CallGate:
                 after_in_child=self._after_in_child,
             )
 
-    def enter(self) -> Call:
-        """Begin a call, after a fork that is being made. End it with :meth:`leave`."""
+    def enter(self, asynchronous: bool = False) -> Call:
+        """Begin a call, after a fork that is being made. End it with :meth:`leave`.
+
+        ``asynchronous`` calls and streams are sent and answered on gRPC's own threads.
+        """
         notice()
+        if asynchronous:
+            self._has_used_threads = True
         call = Call()
         call.thread = threading.get_ident()
         self._calls.add(call)
@@ -187,8 +194,11 @@ class CallGate:
         has_waited = self._forks > 0
         unpaused = self._unpaused if has_waited else _unpaused(list(_pausable), 0.0)
         interrupted = self._under_way() + unpaused
+        if self._has_used_threads and not has_waited:
+            interrupted += 1  # nobody knows where gRPC's threads were
         if interrupted:
             self.has_waited = has_waited
+        self._has_used_threads = False
         self.interrupted += interrupted
         _pausable.clear()  # the streams are the parent's
         self._reset()

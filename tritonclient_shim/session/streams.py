@@ -204,7 +204,7 @@ class ContextStream:
 
         TransportError, and no outcome, when it could not be sent. Nothing is sent twice.
         """
-        entry = forks.calls.enter()
+        entry = forks.calls.enter(asynchronous=True)
         try:
             self._send(call, partial(_leave, entry, done))
             entry.detach()

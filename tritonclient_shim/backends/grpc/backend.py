@@ -75,10 +75,10 @@ _INTERRUPTED = (
     "fork at another time, start the process with multiprocessing's method 'spawn', or use HTTP"
 )
 _NOT_AWAITED = (
-    "GRPC client failed: 14: This process was forked without Python's fork hooks while {} gRPC "
-    "calls or streams of its parent were open, after which gRPC may hang or crash; expected a fork "
-    "with the hooks, or none open; under uWSGI set lazy-apps, or make streaming contexts in the "
-    "worker"
+    "GRPC client failed: 14: This process was forked without Python's fork hooks. Its parent had "
+    "gRPC calls under way, or had sent asynchronous requests or streams, after which gRPC may hang "
+    "or crash; expected a fork with the hooks, or before such requests; under uWSGI set lazy-apps, "
+    "or make these requests in the worker alone"
 )
 #: With one of these KServe's server refuses a command that has no name where it looks for one.
 _NAMELESS = ("UNKNOWN", "NOT_FOUND")
@@ -329,7 +329,7 @@ class GrpcBackend(StreamingBackend):
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Send now; ``done`` runs on a thread of gRPC's as a rule."""
-        entry = calls.enter()
+        entry = calls.enter(asynchronous=True)
         try:
             self._send(call, done, entry)
         except BackendError as unsent:
