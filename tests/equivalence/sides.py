@@ -54,12 +54,18 @@ class Side(NamedTuple):
     addresses: Mapping[str, str]  # by protocol
 
     def run(
-        self, folder: Path, protocol: str, names: Iterable[str], token: str, limit: float = 600
+        self,
+        folder: Path,
+        protocol: str,
+        names: Iterable[str],
+        token: str,
+        limit: float = 600,
+        program: str = "run.py",
     ) -> Observed:
         """Return the steps of each scenario, and how the process ended if it ended early."""
         names, output = list(names), folder / f"{uuid.uuid4().hex}.jsonl"
         arguments = [protocol, self.addresses[protocol], token, str(output), *names]
-        command = [self.python, str(PROGRAM / "run.py"), *arguments]
+        command = [self.python, str(PROGRAM / program), *arguments]
         try:
             ended, text = _end_of(command, self.variables, limit)
         finally:

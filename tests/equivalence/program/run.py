@@ -17,10 +17,10 @@ from recorder import Recorder
 LIMIT = 120  # seconds for one scenario
 
 
-def observe(name, url, protocol, token):
+def observe(name, url, protocol, token, kind=Recorder):
     """Run a scenario and return its steps. If the scenario fails, add a traceback."""
     file, _, function = name.partition(".")
-    see = Recorder(url, protocol, token)
+    see = kind(url, protocol, token)
     try:
         if file == "generated":
             generated.play(see, int(function))
@@ -33,11 +33,11 @@ def observe(name, url, protocol, token):
     return see.steps
 
 
-def main(protocol, url, token, output, names):
+def main(protocol, url, token, output, names, kind=Recorder):
     with open(output, "w") as lines:
         for name in names:
             faulthandler.dump_traceback_later(LIMIT, exit=True)
-            steps = observe(name, url, protocol, token)
+            steps = observe(name, url, protocol, token, kind)
             lines.write(json.dumps([name, steps]) + "\n")
             lines.flush()
     faulthandler.cancel_dump_traceback_later()
