@@ -32,8 +32,9 @@ from tritonclient_shim.protos import api_pb2, request_status_pb2, server_status_
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.session import control
-from tritonclient_shim.session.inference import Answer, Inference, MakeRequest
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.models import KnownModel, KnownModels
+from tritonclient_shim.session.plan import RequestPlan, compile_request
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import v1_messages
 
@@ -119,7 +120,9 @@ class V1Service:
         Raise InferenceServerException of the client family if the v2 server did not answer.
         """
         if rpc == "Infer":
-            return self.response(self.inference(request).run(self._send))
+            exchange = self.exchange(request)
+            exchange.run(self._send)
+            return self.response(exchange)
         response, request_id = ALL_RPCS[rpc].response(), next_request_id()
         try:
             _CONTROL[rpc](self.session, request, response, request_id)
@@ -130,65 +133,82 @@ class V1Service:
         response.request_status.MergeFrom(outcome)
         return response
 
-    def inference(self, request: Any) -> Inference:
-        """Return the inference of a request, which must not change until it is answered.
+    def exchange(self, request: Any) -> Exchange:
+        """Return the exchange of a request, which must not change until it is answered.
 
         The request is an ``InferRequest``, or an object with its attributes.
         """
 
-        def make(profile: ModelProfile) -> V1Request:
+        def request_of(profile: ModelProfile) -> V1Request:
             header = request.meta_data
             if self._batch_in_dims:
                 header = v1_messages.without_batch(profile, header)
             return v1_messages.to_request(profile, request.model_version, header, request.raw_input)
 
         version, id = request.model_version, request.meta_data.id
-        return self._inference(request.model_name, version, next_request_id(), id, make)
+        return self._exchange(request.model_name, version, next_request_id(), id, request_of)
 
-    def inference_of_body(
+    def exchange_of_body(
         self,
         model_name: str,
         version: int,
         header: api_pb2.InferRequestHeader,
         body: Sequence[Buffer],
         request_id: int,
-    ) -> Inference:
-        """Return the inference of an HTTP request, whose tensors follow each other in its body.
+    ) -> Exchange:
+        """Return the exchange of an HTTP request, whose tensors follow each other in its body.
 
         The body may come in several pieces.
         """
 
-        def make(profile: ModelProfile) -> V1Request:
+        def request_of(profile: ModelProfile) -> V1Request:
             return v1_messages.to_request_of_body(profile, version, header, body)
 
-        return self._inference(model_name, version, request_id, header.id, make)
+        return self._exchange(model_name, version, request_id, header.id, request_of)
 
-    def _inference(
-        self, model: str, version: int, request_id: int, id: int, make: MakeRequest
-    ) -> Inference:
+    def _exchange(
+        self,
+        model: str,
+        version: int,
+        request_id: int,
+        client_id: int,
+        request_of: Callable[[ModelProfile], V1Request],
+    ) -> Exchange:
+        """Return an exchange. ``request_of`` returns the request for a model."""
+        protocol = self.session.endpoint.protocol
         declared = self.session.settings.declared
-        known = self._known.get(model) or KnownModel(model, self._known, declared(model))
-        return Inference(self.session, known, version, request_id, id, make)
+
+        def make(profile: ModelProfile) -> tuple[V1Request, RequestPlan]:
+            v1_request = request_of(profile)
+            return v1_request, compile_request(profile, v1_request, protocol)
+
+        return Exchange(
+            session=self.session,
+            model=self._known.get(model) or KnownModel(model, self._known, declared(model)),
+            version=version,
+            request_id=request_id,
+            client_id=client_id,
+            make=make,
+        )
 
     def _send(self, call: InferCall) -> InferReply:
         return self.session.backend.infer(call)
 
-    def reply(self, answer: Answer) -> V1Reply:
+    def reply(self, exchange: Exchange) -> V1Reply:
         """Return the reply. Raise InferenceServerException if the request was refused."""
-        return answer.reply(self._send)
+        return exchange.read_reply(self._send)
 
-    def response(self, answer: Answer) -> pb.InferResponse:
+    def response(self, exchange: Exchange) -> pb.InferResponse:
         """Return the response. Raise InferenceServerException if there was no usable answer."""
         try:
-            reply = self.reply(answer)
+            reply = self.reply(exchange)
         except InferenceServerException as error:
             refusal = refusal_status(error)
-            id = answer.inference.client_id
-            return pb.InferResponse(request_status=refusal, meta_data={"id": id})
+            return pb.InferResponse(request_status=refusal, meta_data={"id": exchange.client_id})
         try:
-            return read(self._response, answer.inference.request_id, reply)
+            return read(self._response, exchange.request_id, reply)
         except BackendError as backend_error:
-            raise answer.inference.error(backend_error) from backend_error
+            raise exchange.error(backend_error) from backend_error
 
     def _response(self, request_id: int, reply: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(

@@ -15,7 +15,7 @@ from tritonclient_shim.core import arguments
 from tritonclient_shim.core.arguments import UINT64, RunArguments
 
 if TYPE_CHECKING:
-    from tritonclient_shim.session.infer_session import Completed, InferSession
+    from tritonclient_shim.session.infer_session import ContextExchange, InferSession
 
 _UNSET: Any = object()
 
@@ -217,7 +217,7 @@ class InferContext(Context):
             arguments = RunArguments(
                 inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
             )
-            return self._read(session.run(arguments))
+            return self._results(session.run(arguments))
 
     def async_run(self, *args: Any, **kwargs: Any) -> Any:
         """Send one inference without waiting for it.
@@ -327,11 +327,11 @@ class InferContext(Context):
         notice.used("TS055")
         with short_traceback:
             number = arguments.unsigned(request_id, UINT64, 2)
-            answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
-            if answer is None:
+            exchange = self._session().fetch(number, None if wait is _UNSET else bool(wait))
+            if exchange is None:
                 self._last_request_id = 0
                 return None
-            return self._read(answer)
+            return self._results(exchange)
 
     def get_ready_async_request(self, wait: object) -> int | None:
         """Return the id of a request without a callback whose results can be fetched
@@ -361,14 +361,14 @@ class InferContext(Context):
         with short_traceback:
             return self._session().ready(bool(wait))
 
-    def _read(self, answer: Completed) -> dict[Any, list[Any]]:
-        self._last_request_id = answer.request_id
+    def _results(self, exchange: ContextExchange) -> dict[Any, list[Any]]:
+        self._last_request_id = exchange.request_id
         # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
         # run() has set them to None; after a fetch they may be those of an older request.
-        if self._last_request_model_name is None and answer.has_first:
-            self._last_request_model_name = answer.reply.model_name
-            self._last_request_model_version = answer.reply.model_version
-        return answer.read() if answer.results is None else answer.results
+        if self._last_request_model_name is None and exchange.has_first:
+            self._last_request_model_name = exchange.reply.model_name
+            self._last_request_model_version = exchange.reply.model_version
+        return exchange.results()
 
     def get_last_request_id(self) -> int | None:
         """Return the id of the last request that was answered (docs/v1-behaviour.md §4.4).

@@ -13,47 +13,50 @@ from typing import Any, Iterator
 import pytest
 
 from tritonclient_shim.core.errors import InferenceServerException, TransportError
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import Answer, Inference, Refused
 from tritonclient_shim.session.models import KnownModel
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 PATIENCE = 30.0
 
 
+Table = InFlight[Exchange]
+
+
 @pytest.fixture
-def table() -> Iterator[InFlight]:
-    table: InFlight = InFlight()
+def table() -> Iterator[Table]:
+    table: Table = InFlight()
     yield table
     table.close()
 
 
-def inference(client_id: int) -> Inference:
-    """Return an inference that is never sent."""
+def exchange(client_id: int) -> Exchange:
+    """Return an exchange that is never sent."""
     session: Any = None
-    return Inference(session, KnownModel("m"), -1, 0, client_id, lambda profile: session)
+    return Exchange(session, KnownModel("m"), -1, 0, client_id, lambda profile: session)
 
 
-def add(table: InFlight, client_id: int, callback: Callback | None) -> None:
+def add(table: Table, client_id: int, callback: Callback | None) -> None:
     """Enter an inference under an id."""
-    table.add(inference(client_id), callback)
+    table.add(exchange(client_id), callback)
 
 
-def complete(table: InFlight, client_id: int, text: str) -> None:
+def complete(table: Table, client_id: int, text: str) -> None:
     """Complete an inference with a text that identifies the reply."""
-    table.complete(Refused(inference(client_id), TransportError(text)))
+    table.complete(client_id, TransportError(text))
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: Exchange) -> str:
     """Return the text of such a reply."""
-    assert isinstance(answer, Refused)
-    return str(answer.error)
+    assert isinstance(answer.outcome, TransportError)
+    return str(answer.outcome)
 
 
 class Called:
     """A callback that waits until it may return."""
 
-    def __init__(self, table: InFlight) -> None:
+    def __init__(self, table: Table) -> None:
         self.table = table
         self.ids: list[int] = []
         self.entered = threading.Event()
@@ -65,14 +68,14 @@ class Called:
         self.leave.wait(PATIENCE)
 
 
-def refused(table: InFlight, request_id: int, wait: bool | None) -> str | None:
+def refused(table: Table, request_id: int, wait: bool | None) -> str | None:
     with pytest.raises(InferenceServerException) as caught:
         table.take(request_id, wait)
     message: str | None = caught.value.message()
     return message
 
 
-def test_known_from_the_callback_on(table: InFlight) -> None:
+def test_known_from_the_callback_on(table: Table) -> None:
     """1.8's fetch does not know a completed request before its callback."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
@@ -91,7 +94,7 @@ def test_known_from_the_callback_on(table: InFlight) -> None:
     assert table.take(2, None) is not None
 
 
-def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
+def test_queued_callbacks_are_dropped_at_close(table: Table) -> None:
     """close drops completed requests whose callback has not begun."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
@@ -102,12 +105,12 @@ def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
     complete(table, 2, "answer 2")
     table.close()
     first.leave.set()
-    again: InFlight = InFlight()
+    again: Table = InFlight()
     assert second.ids == []
     again.close()
 
 
-def test_close_that_need_not_wait(table: InFlight) -> None:
+def test_close_that_need_not_wait(table: Table) -> None:
     """close over gRPC returns at once if no callback is outstanding (docs/v1-behaviour.md §5)."""
     add(table, 1, None)
     closer = threading.Thread(target=table.close, args=(True,), daemon=True)
@@ -116,7 +119,7 @@ def test_close_that_need_not_wait(table: InFlight) -> None:
     assert not closer.is_alive()
 
 
-def test_no_thread_for_a_callback(table: InFlight, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_thread_for_a_callback(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """If no callback thread can be started, the request is refused before it is sent."""
     # docs/v1-behaviour.md §5
 
@@ -142,7 +145,7 @@ class _Stderr:
 
 @pytest.mark.parametrize("stderr", [None, _Stderr(), io.StringIO()], ids=["none", "full", "memory"])
 def test_callback_after_one_that_cannot_be_printed(
-    table: InFlight,
+    table: Table,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     stderr: Any,

@@ -29,7 +29,7 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.session import infer_session
 from tritonclient_shim.session.plan import Plan, compile_plan
-from tritonclient_shim.translate import request, to_v1
+from tritonclient_shim.translate import request
 from tritonclient_shim.translate.result import results_of
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
@@ -131,7 +131,8 @@ def bound(plan: Plan, arguments: RunArguments, profile: ModelProfile = PROFILE) 
         correlation_id=numbers.correlation_id,
         next_id=lambda: 7,
     )
-    return v1_request, plan.call(profile, v1_request, GRPC), shapes
+    _, request_plan = plan.with_plan(v1_request, GRPC, profile)
+    return v1_request, request_plan.calls.bind(v1_request), shapes
 
 
 def comparable(plan: Plan, arguments: RunArguments) -> Any:
@@ -219,16 +220,6 @@ def test_two_wrong_inputs() -> None:
         bound(compiled(arguments), arguments)
 
 
-def test_other_replies_are_not_read() -> None:
-    """A plan reads no classes, no replies without the outputs, and none of servers not Triton."""
-    # docs/v1-behaviour.md §4.2
-    assert compiled(CLASSES).read(FIRST) is None
-    plan = compiled(arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN))
-    assert plan.read(FIRST) is not None
-    assert plan.read(FIRST._replace(outputs=())) is None
-    assert plan.read(FIRST._replace(model_version="v1")) is None
-
-
 def test_no_data_is_kept() -> None:
     """A caller's arrays are not kept after their request."""
     array = np.zeros(2, np.float32)
@@ -306,27 +297,29 @@ def entries(results: Any) -> Any:
     ]
 
 
-def outcome(plan: Plan, v1_request: Any, reply: InferReply) -> Any:
-    """Return the results by the complete code, or the error."""
+def outcome(plan: Plan, arguments: RunArguments, reply: InferReply) -> Any:
+    """Return the results of a reply, or the error."""
+    v1_request, _, _ = bound(plan, arguments)
+    _, request_plan = plan.with_plan(v1_request, GRPC, PROFILE)
     try:
-        reply_of_v1 = to_v1.v1_reply(PROFILE, v1_request, reply, None)
-        return entries(results_of(plan.options, reply_of_v1))
+        v1_reply = request_plan.replies.read(reply, 7, None)
+        return entries(results_of(plan.options, v1_reply))
     except (ServerError, BackendError, InferenceServerException) as error:
-        return error
+        return type(error), str(error)
 
 
 OTHER_TYPE = FIRST._replace(outputs=(TensorOut("ANY", "BYTES", (1, 2), b"0"),))
 
 
-@example(OTHER_TYPE, ("ANY",))
-@given(st.one_of(st.just(FIRST), REPLIES), st.sampled_from([("ANY",), ("TEXT", "ANY")]))
-def test_a_reply(reply: InferReply, names: Any) -> None:
-    """A reply that a plan reads is read as by the complete code."""
+@example(FIRST, OTHER_TYPE, ("ANY",))
+@given(REPLIES, st.one_of(st.just(FIRST), REPLIES), st.sampled_from([("ANY",), ("TEXT", "ANY")]))
+def test_a_reply(first: InferReply, second: InferReply, names: Any) -> None:
+    """A reply is read as by a plan of its own, whatever its plan has read before."""
     arguments = arguments_of(INPUTS_OF_ONE, dict.fromkeys(names, (1,)), PLAIN)
     plan = compiled(arguments)
-    v1_request, _, _ = bound(plan, arguments)
-    reading = plan.read(reply)
-    assert reading is None or entries(reading[1]) == outcome(plan, v1_request, reply)
+    outcome(plan, arguments, first)
+    read_again = outcome(plan, arguments, second)
+    assert read_again == outcome(compiled(arguments), arguments, second)
 
 
 # ----------------------------------------------------------------------------- replacement

@@ -15,8 +15,9 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable
+from typing import Callable, Generic, TypeVar
 
+from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import (
     INTERPRETER_ENDS,
@@ -24,7 +25,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     shown_cause,
 )
-from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.session.exchange import Exchange
 
 #: A user's callback, already bound to its context: called with the request id.
 Callback = Callable[[int], object]
@@ -96,17 +97,19 @@ def _print_error() -> None:
         return
 
 
-@dataclass(eq=False)
-class Entry:
-    """An asynchronous inference in the table."""
+AnyExchange = TypeVar("AnyExchange", bound=Exchange)
 
-    inference: Inference
+
+@dataclass(eq=False)
+class Entry(Generic[AnyExchange]):
+    """An asynchronous inference in the table. Its exchange has no outcome until it is completed."""
+
+    exchange: AnyExchange
     callback: Callback | None
-    answer: Answer | None = None  # until it is completed
     called: bool = False  # the callback is running, or has run
 
 
-class InFlight:
+class InFlight(Generic[AnyExchange]):
     """The table of asynchronous inferences of one context, by client id
     (docs/v1-behaviour.md §4.5).
 
@@ -116,7 +119,7 @@ class InFlight:
     """
 
     def __init__(self) -> None:
-        self._table: dict[int, Entry] = {}
+        self._table: dict[int, Entry[AnyExchange]] = {}
         self._reset()
         self._callbacks = CallbackThread()
         self._delivered = 0
@@ -130,7 +133,7 @@ class InFlight:
         self._changed = threading.Condition(self._lock)
         self._waiters = 0
 
-    def add(self, inference: Inference, callback: Callback | None) -> None:
+    def add(self, exchange: AnyExchange, callback: Callback | None) -> None:
         """Enter an inference before it is sent, so that its completion finds it.
 
         InferenceServerException when there is no thread for its callback, or after :meth:`close`.
@@ -140,31 +143,31 @@ class InFlight:
             raise InferenceServerException(_CLOSED)
         if callback is not None:
             self._callbacks.start()
-        self._table[inference.client_id] = Entry(inference, callback)
+        self._table[exchange.client_id] = Entry(exchange, callback)
 
     def forget(self, client_id: int) -> None:
         """Take back an inference that could not be sent."""
         self._table.pop(client_id, None)
 
-    def complete(self, answer: Answer) -> None:
-        """Keep an answer, from any thread; the first one of an inference counts.
+    def complete(self, client_id: int, outcome: Outcome) -> None:
+        """Keep an outcome, from any thread; the first one of an inference counts.
 
         A forked child may get one more of its parent's: gRPC ends the calls of a parent there.
         """
-        entry = self._table.get(answer.inference.client_id)
-        if entry is None or self._closed or entry.answer is not None:
+        entry = self._table.get(client_id)
+        if entry is None or self._closed or entry.exchange.outcome is not None:
             return
-        entry.answer = answer
+        entry.exchange.outcome = outcome
         self._tell()
         if entry.callback is not None:
             self._callbacks.jobs.put(partial(self._deliver, entry, entry.callback))
 
-    def _deliver(self, entry: Entry, callback: Callback) -> None:
+    def _deliver(self, entry: Entry[AnyExchange], callback: Callback) -> None:
         if self._closed:
             return
         entry.called = True
         try:
-            callback(entry.inference.client_id)
+            callback(entry.exchange.client_id)
         finally:
             self._delivered += 1  # by the callback thread alone
             self._tell()
@@ -186,8 +189,10 @@ class InFlight:
             finally:
                 self._waiters -= 1
 
-    def take(self, client_id: int, wait: bool | None) -> Answer | None:
-        """Remove an inference and return its answer; None if there is none and ``wait`` is False.
+    def take(self, client_id: int, wait: bool | None) -> AnyExchange | None:
+        """Remove an inference and return it with its outcome.
+
+        None if there is none and ``wait`` is False.
 
         ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
         with a callback only from the moment its callback runs (docs/v1-behaviour.md §2.3, §5). True
@@ -200,15 +205,15 @@ class InFlight:
             raise InferenceServerException(_CLOSED)
         if entry is None or (wait is None and entry.callback and not entry.called):
             raise InferenceServerException(_UNKNOWN_ID)
-        if entry.answer is None:
+        if entry.exchange.outcome is None:
             if wait is False:
                 return None
-            self._wait_until(lambda: entry.answer is not None)
+            self._wait_until(lambda: entry.exchange.outcome is not None)
         if self._closed:
             raise InferenceServerException(_CLOSED)
         if self._table.pop(client_id, None) is None:  # another thread fetched or closed meanwhile
             raise InferenceServerException(_CLOSED if self._closed else _UNKNOWN_ID)
-        return entry.answer
+        return entry.exchange
 
     def ready(self, wait: bool) -> int | None:
         """Return the lowest id of a completed request without callback; it stays in the table
@@ -227,12 +232,12 @@ class InFlight:
             raise InferenceServerException(_ONLY_CALLBACKS)
         return min(self._done(), default=None)
 
-    def _plain(self) -> dict[int, Entry]:
+    def _plain(self) -> dict[int, Entry[AnyExchange]]:
         """Return the inferences without callback."""
         return {i: entry for i, entry in list(self._table.items()) if not entry.callback}
 
     def _done(self) -> list[int]:
-        return [i for i, entry in self._plain().items() if entry.answer is not None]
+        return [i for i, entry in self._plain().items() if entry.exchange.outcome is not None]
 
     def close(self, wait_for_next: bool = False) -> None:
         """Drop every inference; no callback is started afterwards.
@@ -261,7 +266,7 @@ class InFlight:
         self._reset()  # a thread of the parent may have held the lock
         self._callbacks.after_fork()
         for client_id, entry in self._table.items():
-            if entry.answer is None:
+            if entry.exchange.outcome is None:
                 error = TransportError(_SENT_BEFORE_FORK.format(client_id))
-                entry.answer = Refused(entry.inference, error)
+                entry.exchange.refuse(error)
             entry.called = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Callable, NamedTuple, cast
+from typing import Any, Callable, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
@@ -28,57 +28,56 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
+from tritonclient_shim.session.exchange import Exchange, Send
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.plan import Plan, Reading, compile_plan
+from tritonclient_shim.session.plan import Plan, compile_plan
 from tritonclient_shim.session.reloads import Doubt
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
-from tritonclient_shim.translate import open_servers, result, to_v1
+from tritonclient_shim.translate import open_servers
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options, numbers_of
+from tritonclient_shim.translate.result import results_of
 
 _NO_STATUS = "status request did not return status"
 
 
-class Completed(NamedTuple):
-    """A request with its reply. To read its results may still fail.
+class ContextExchange(Exchange):
+    """The exchange of a context.
 
-    ``client_id`` is the id of an asynchronous request, 0 for others. ``results`` are the results if
-    the plan has read them; then the reply has no outputs. ``answered`` is the request with the
-    outcome that the reply was made of.
+    Its request was made from ``started_ns`` to ``sent_ns``. ``reply`` is v1's reply once the
+    exchange is completed. To make results of it, as the ``options`` say, may still fail.
     """
 
-    request_id: int
     options: Options
+    started_ns: int
+    sent_ns: int
+    is_asynchronous = False
     reply: V1Reply
-    results: dict[Any, list[Any]] | None = None
-    client_id: int = 0
-    answered: Answered | None = None
 
     @property
     def has_first(self) -> bool:
         """True if the reply has the first of the outputs, in the form that was asked for."""
-        if self.results is not None or not self.options.outputs:
-            return self.results is not None
-        if not self.reply.outputs:
+        outputs = self.options.outputs
+        if not outputs or not self.reply.outputs:
             return False
-        wanted = self.options.outputs[0].output
+        wanted = outputs[0].output
         first = self.reply.outputs[0]  # they are in the order of the request
         return first.name == wanted.name and (first.classes is not None) == wanted.form.is_classes
 
-    def read(self) -> dict[Any, list[Any]]:
+    def results(self) -> dict[Any, list[Any]]:
         """Return what ``run`` returns. Raises v1's client errors for an odd reply.
 
         Read the configuration again if no results can be made: it may be outdated.
         """
+        client_id = self.client_id if self.is_asynchronous else 0
         try:
-            return result.results_of(self.options, self.reply, self.client_id)
+            return results_of(self.options, self.reply, client_id)
         except (RegionError, UnreadableReply) as error:
-            if isinstance(error, UnreadableReply) and self.answered is not None:
-                self.answered.reloaded(Doubt.UNREADABLE)
+            if isinstance(error, UnreadableReply):
+                self.reloaded(Doubt.UNREADABLE)
             raise InferenceServerException(str(error)) from shown_cause(error)
 
 
@@ -99,9 +98,10 @@ class InferSession(ServerSession):
         self.model_version = model_version
         self.correlation_id = correlation_id
         self.stat = ContextStat()
+        self._counts_on_completion = endpoint.rules.counts_on_completion
         self._model = KnownModel(model_name, declared=self.settings.declared(model_name))
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._requests = InFlight()
+        self._requests: InFlight[ContextExchange] = InFlight()
         self._stream: ContextStream | None = None
         self._send: Send
         self._start: Callable[[InferCall, Done], None]
@@ -164,44 +164,40 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------------- requests
 
-    def run(self, arguments: RunArguments) -> Completed:
+    def run(self, arguments: RunArguments) -> ContextExchange:
         """Run one inference and return it completed. Raises InferenceServerException."""
-        sendable = self._sendable(arguments, self._run_id)
-        if isinstance(sendable, Refused):
-            return self._read(sendable, perf_counter_ns())
-        try:
-            outcome: Outcome = self._send(sendable.call)
-        except BackendError as error:
-            outcome = error
-        return self._read(Answered(sendable, outcome), perf_counter_ns())
+        exchange = self._exchange(arguments, self._run_id)
+        exchange.run(self._send)
+        return self._complete(exchange, perf_counter_ns())
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
-        sendable = self._sendable(arguments, self._requests.next_id)
-        client_id = sendable.inference.client_id
-        if isinstance(sendable, Refused):  # by v1's server: the fetch raises that
-            self._requests.add(sendable.inference, callback)
-            self._requests.complete(sendable)
-            return client_id
-        sent = sendable.without_inputs()
-        self._requests.add(sent.inference, callback)
+        exchange = self._exchange(arguments, self._requests.next_id)
+        exchange.is_asynchronous = True
+        client_id = exchange.client_id
         try:
-            self._start(sendable.call, partial(self._completed, sent))
+            call = exchange.prepare()
+        except BackendError as refusal:  # by v1's server: the fetch raises that
+            self._requests.add(exchange, callback)
+            self._requests.complete(client_id, refusal)
+            return client_id
+        exchange.drop_inputs()
+        self._requests.add(exchange, callback)
+        try:
+            self._start(call, partial(self._on_outcome, exchange))
         except BaseException as error:
             self._requests.forget(client_id)
             if isinstance(error, BackendError):
-                raise sendable.inference.error(error) from shown_cause(error)
+                raise exchange.error(error) from shown_cause(error)
             raise  # whatever it is, nothing was sent
         return client_id
 
-    def fetch(self, client_id: int, wait: bool | None) -> Completed | None:
+    def fetch(self, client_id: int, wait: bool | None) -> ContextExchange | None:
         """Return an asynchronous request completed, once; see :meth:`InFlight.take`."""
-        answer = self._requests.take(client_id, wait)
-        if answer is None:
-            return None
-        return self._read(answer, perf_counter_ns(), client_id)
+        exchange = self._requests.take(client_id, wait)
+        return None if exchange is None else self._complete(exchange, perf_counter_ns())
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -223,36 +219,33 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------- from the arguments
 
-    def _sendable(self, arguments: RunArguments, next_id: Callable[[], int]) -> Sendable | Refused:
+    def _exchange(self, arguments: RunArguments, next_id: Callable[[], int]) -> ContextExchange:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
-        InferenceServerException for what v1's client refused; Refused for what its server refused.
+        InferenceServerException for what v1's client refused.
         """
         started = perf_counter_ns()
         profile = self._model.profile or self._loaded()
         try:
-            plan, v1_request = self._bound(profile, arguments, next_id)
+            plan, request = self._bound(profile, arguments, next_id)
         except InferenceServerException:  # perhaps an outdated configuration refused it
             if not self._model.reloaded(self, profile, Doubt.REFUSED_HERE):
                 raise
             profile = self._model.profile or profile
-            plan, v1_request = self._bound(profile, arguments, next_id)
-        inference = Inference(
+            plan, request = self._bound(profile, arguments, next_id)
+        exchange = ContextExchange(
             session=self,
             model=self._model,
             version=self.model_version,
             request_id=next_request_id(),
-            client_id=v1_request.id,
-            make=lambda _: v1_request,
-            plan=plan,
-            started_ns=started,
-            sent_ns=perf_counter_ns(),
+            client_id=request.id,
+            make=partial(plan.with_plan, request, self.endpoint.protocol),
         )
-        try:
-            return inference.prepare()
-        except BackendError as error:
-            return Refused(inference, error)
+        exchange.options = plan.options
+        exchange.started_ns = started
+        exchange.sent_ns = perf_counter_ns()
+        return exchange
 
     def _loaded(self) -> ModelProfile:
         """Ask for a model that was not loaded when it was last asked for."""
@@ -285,66 +278,47 @@ class InferSession(ServerSession):
             self._plan = plan
         return plan, v1_request
 
-    # ------------------------------------------------------------------------ to the answer
+    # ----------------------------------------------------------------------- to the reply
 
-    def _completed(self, sent: Sendable, outcome: Outcome) -> None:
+    def _on_outcome(self, exchange: ContextExchange, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`.
 
-        Complete it also if reading or counting fails: nobody else would.
+        Complete it also if counting fails: nobody else would.
         """
-        reading = None
         try:
-            if self.endpoint.rules.counts_on_completion and not isinstance(outcome, BackendError):
-                reading = self._read_and_count(sent, outcome)
+            if self._counts_on_completion and isinstance(outcome, InferReply):
+                self._count_on_completion(exchange, outcome)
         finally:
-            self._requests.complete(Answered(sent, outcome, reading))
+            self._requests.complete(exchange.client_id, outcome)
 
-    def _read_and_count(self, sent: Sendable, reply: InferReply) -> Reading | None:
-        """Count a reply that v1 would have counted. Return what its plan has read."""
-        reading = sent.read(reply)
-        if reading is None:
-            # v1's server refused, and so did not count, what has no v1 reply.
-            v1_outcome = outcome_of(to_v1.v1_reply, sent.profile, sent.request, reply, None)
-            if isinstance(v1_outcome, BackendError):
-                return None
-        self.stat.add(sent.inference.started_ns, sent.inference.sent_ns, None)
-        return reading
+    def _count_on_completion(self, exchange: ContextExchange, reply: InferReply) -> None:
+        """Count a reply that has a v1 reply: what v1's server refused was not counted."""
+        v1_outcome = outcome_of(exchange.plan.replies.read, reply, exchange.client_id, None)
+        if not isinstance(v1_outcome, BackendError):
+            self.stat.add(exchange.started_ns, exchange.sent_ns, None)
 
-    def _read(self, answer: Answer, received: int, client_id: int = 0) -> Completed:
-        """Return an answered request completed and counted.
+    def _complete(self, exchange: ContextExchange, received: int) -> ContextExchange:
+        """Read the reply, count the request, and return the exchange.
 
-        ``client_id`` is that of an asynchronous request, which may have been counted on completion.
+        An asynchronous request may have been counted on completion.
         """
-        if isinstance(answer, Refused):
-            inference = answer.inference
-            reading = None
-        else:
-            inference = answer.sent.inference
-            reading = answer.reading or answer.sent.read(answer.outcome)
-        counts = not (client_id and self.endpoint.rules.counts_on_completion)
+        on_completion = self._counts_on_completion
         try:
-            reply, results = reading or (answer.reply(self._send), None)
+            exchange.reply = exchange.read_reply(self._send)
         except InferenceServerException:
-            if not self.endpoint.rules.counts_on_completion:
-                self.stat.add(inference.started_ns, inference.sent_ns, received)
+            if not on_completion:
+                self.stat.add(exchange.started_ns, exchange.sent_ns, received)
             raise
-        if counts:
-            self.stat.add(inference.started_ns, inference.sent_ns, received)
-        return Completed(
-            request_id=inference.request_id,
-            options=inference.plan.options if inference.plan else Options(),
-            reply=reply,
-            results=results,
-            client_id=client_id,
-            answered=None if isinstance(answer, Refused) else answer,
-        )
+        if not (on_completion and exchange.is_asynchronous):
+            self.stat.add(exchange.started_ns, exchange.sent_ns, received)
+        return exchange
 
 
 class ContextStat:
     """What ``InferContext.get_stat`` counts (docs/v1-behaviour.md §4.6).
 
     Times are in nanoseconds, summed over completed requests. Send time is what building and
-    handing over requests took, receive time what reading replies into results took. The time in
+    handing over requests took, receive time what reading replies took. The time in
     between is the server's and the network's.
     """
 

@@ -52,7 +52,8 @@ from tritonclient_shim.core.server_sentences import Meaning, recognise
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings.models import DeclaredModel
-from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
+from tritonclient_shim.translate import classes, config, open_servers, to_v2
+from tritonclient_shim.translate.to_v1 import ReplyPlan
 
 _Answer = TypeVar("_Answer")
 
@@ -180,27 +181,28 @@ class KnownModel:
         return self._questions.ask((subject, headers), partial(call_with, headers, ask))
 
     def v1_reply(
-        self,
-        session: ServerSession,
-        profile: ModelProfile,
-        request: V1Request,
-        answer: InferReply,
+        self, session: ServerSession, plan: ReplyPlan, request: V1Request, reply: InferReply
     ) -> V1Reply:
         """Return the v1 reply of a v2 reply. Raise ServerError if v1's server refused it.
 
-        May ask the server for labels, and for the configuration if the reply does not fit it.
+        ``plan`` is that of the request's replies. May ask the server for labels, and for the
+        configuration if the reply does not fit it.
         """
-        classified = [item for item in request.outputs if item.form.class_count]
+        profile = plan.profile
         doubtful = False
-        if not to_v1.fits(profile, answer, bool(classified)):
+        if not plan.fits(reply):
             doubtful = self._misfit != profile
             self._misfit = profile
-        elif classified and not to_v2.stateful(profile, request) and not self._believed():
+        elif plan.is_classified and not to_v2.stateful(profile, request) and not self._believed():
             doubtful = True
         if doubtful and self.reloaded(session, profile, Doubt.MISFIT):
             profile = self.profile or profile
-        labels = partial(self._labels_of, session.backend, profile, request, answer.model_version)
-        return read(to_v1.v1_reply, profile, request, answer, labels)
+            plan = ReplyPlan(profile, request.batch_size, request.outputs)
+        labels = None
+        if plan.is_classified:
+            version = reply.model_version
+            labels = partial(self._labels_of, session.backend, profile, request, version)
+        return read(plan.read, reply, request.id, labels)
 
     def _labels_of(
         self,

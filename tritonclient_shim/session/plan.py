@@ -7,26 +7,11 @@ checks and binds the rest: data, numbers and ids. A call of another kind compile
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+from typing import Any, Callable, NamedTuple
 
-from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import (
-    BackendError,
-    InferenceServerException,
-    UnreadableReply,
-)
-from tritonclient_shim.core.model import (
-    InferCall,
-    InferReply,
-    ModelProfile,
-    TensorOut,
-    V1Input,
-    V1Reply,
-    V1Request,
-)
-from tritonclient_shim.core.reading import read
-from tritonclient_shim.translate import open_servers, request, to_v1, to_v2
+from tritonclient_shim.core.model import ModelProfile, V1Input, V1Request
+from tritonclient_shim.translate import open_servers, request, to_v2
 from tritonclient_shim.translate.request import (
     CLASS,
     RAW,
@@ -35,17 +20,38 @@ from tritonclient_shim.translate.request import (
     Options,
     kind_of_array,
 )
-from tritonclient_shim.translate.result import MAX_DIMS, arrays
+from tritonclient_shim.translate.to_v1 import ReplyPlan
 from tritonclient_shim.translate.to_v2 import CallPlan
 
-#: A reply without its outputs, and the results of these.
-Reading = Tuple[V1Reply, Dict[Any, List[Any]]]
+
+class RequestPlan(NamedTuple):
+    """What requests of one kind share: how they become v2 calls, and how replies are read.
+
+    These are for one model, have equal inputs but for the data, equal outputs, and the same batch
+    size and version. All or none have a correlation id, and likewise flags.
+    """
+
+    profile: ModelProfile
+    calls: CallPlan
+    replies: ReplyPlan
+    #: True if a request must keep its place among others, and never be sent twice.
+    is_stateful: bool
+
+
+def compile_request(profile: ModelProfile, v1_request: V1Request, protocol: str) -> RequestPlan:
+    """Return the plan of a request. Raise ServerError where v1's server refused it."""
+    return RequestPlan(
+        profile=profile,
+        calls=to_v2.compile_call(profile, v1_request, protocol),
+        replies=ReplyPlan(profile, v1_request.batch_size, v1_request.outputs),
+        is_stateful=to_v2.stateful(profile, v1_request),
+    )
 
 
 class Plan:
-    """How calls of one kind become requests, and requests become v2 calls.
+    """How arguments of one kind become requests, and the plans of these.
 
-    ``profile`` is the model that it is compiled for. Nothing in it changes except for the call
+    ``profile`` is the model that it is compiled for. Nothing in it changes except for the request
     plans that it keeps, so any thread may use it.
     """
 
@@ -65,9 +71,8 @@ class Plan:
         self._forms = [*outputs.items()] if _are_plain(outputs) else []
         #: False with shared memory: handles are looked up each time, and no region may be kept.
         self.is_reusable = _are_plain(outputs) and all(binder.kinds for binder in binders)
-        self._readers = _readers_of(profile, options)
-        #: By whether requests have a correlation id, and flags: see compile_call.
-        self._call_plans: dict[tuple[bool, bool], CallPlan] = {}
+        #: By whether requests have a correlation id, and flags.
+        self._request_plans: dict[tuple[bool, bool], RequestPlan] = {}
 
     def suits(self, profile: ModelProfile, arguments: RunArguments) -> bool:
         """True if these arguments would compile to an equal plan, whatever their numbers are.
@@ -144,86 +149,20 @@ class Plan:
             return open_servers.with_types(self._complete, v1_request)
         return v1_request
 
-    def call(self, profile: ModelProfile, v1_request: V1Request, protocol: str) -> InferCall:
-        """Return the call of a request that this plan has bound. Raise ServerError.
+    def with_plan(
+        self, v1_request: V1Request, protocol: str, profile: ModelProfile
+    ) -> tuple[V1Request, RequestPlan]:
+        """Return a request that this plan has bound, and its plan. Raise ServerError.
 
         The profile is another one if the model was reloaded meanwhile.
         """
         if profile is not self.profile or not self.is_reusable:
-            return to_v2.infer_call(profile, v1_request, protocol)
+            return v1_request, compile_request(profile, v1_request, protocol)
         kind = (bool(v1_request.correlation_id), bool(v1_request.flags))
-        plan = self._call_plans.get(kind)
+        plan = self._request_plans.get(kind)
         if plan is None:
-            plan = self._call_plans[kind] = to_v2.compile_call(profile, v1_request, protocol)
-        return plan.bind(v1_request)
-
-    def read(self, outcome: InferReply | BackendError) -> Reading | None:
-        """Return what is read of a reply with the outputs that were asked for, all as arrays.
-
-        None of any other outcome: :meth:`Answered.reply` reads it, or words its error.
-        """
-        readers = self._readers
-        if isinstance(outcome, BackendError) or not len(outcome.outputs) == len(readers) > 0:
-            return None
-        version = to_v1.version_number(outcome.model_version)
-        if version < 0:  # Triton numbers its versions: another server may have replaced it
-            return None
-        tensors = {tensor.name: tensor for tensor in outcome.outputs}
-        batch_size = self.options.batch_size
-        results = {}
-        try:
-            for reader in readers:
-                entries = reader.read(tensors.get(reader.name), batch_size)
-                if entries is None:
-                    return None
-                results[reader.key] = entries
-        except (InferenceServerException, UnreadableReply):
-            return None
-        name = outcome.model_name or self.profile.name
-        return V1Reply(name, version, batch_size, ()), results
-
-
-class _Reader(NamedTuple):
-    """Reads an output of which the model declares the type, from its tensor in a reply."""
-
-    key: Any
-    name: str
-    datatype: str
-    batching: bool
-
-    def read(self, tensor: TensorOut | None, batch_size: int) -> list[Any] | None:
-        """Return the arrays of the output; None for a tensor that is not as declared."""
-        if tensor is None or tensor.data is None or tensor.datatype != self.datatype:
-            return None
-        shape = tensor.shape
-        if self.batching:
-            if shape[:1] != (batch_size,):
-                return None
-            shape = shape[1:]
-        if len(shape) > MAX_DIMS:
-            return None
-        return read(arrays, self.datatype, shape, tensor.data, batch_size)
-
-
-def _readers_of(profile: ModelProfile, options: Options) -> list[_Reader]:
-    """Return a reader for each output; none if one of them is not a plain array.
-
-    Then :meth:`Answered.reply` reads the reply: labels of classes may change, shared memory is the
-    program's, and metadata of open servers promise nothing.
-    """
-    if not profile.server.configurations or not options.batch_size:
-        return []
-    readers = []
-    names = set()
-    for key, output, region in options.outputs:
-        spec = profile.outputs[output.name]
-        if region is not None or output.form.is_classes or output.name in names:
-            return []
-        if spec.is_shape_tensor or not dtypes.itemsize(spec.datatype):
-            return []
-        names.add(output.name)
-        readers.append(_Reader(key, output.name, spec.datatype, profile.batching))
-    return readers
+            plan = self._request_plans[kind] = compile_request(profile, v1_request, protocol)
+        return v1_request, plan
 
 
 def compile_plan(profile: ModelProfile, arguments: RunArguments, look_up: LookUp) -> Plan:

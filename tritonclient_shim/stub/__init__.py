@@ -19,7 +19,9 @@ from typing import Any, Iterable, Iterator, NamedTuple
 import grpc
 
 from tritonclient_shim import notice
+from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.grpc.framing import (
+    NO_SHM,
     ShmUse,
     decode_stream_reply,
     encode_request,
@@ -34,7 +36,7 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import ALL_RPCS, V1Service, stream_refusal
-from tritonclient_shim.session.inference import Answer, Answered, Refused, Sendable
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.streams import NOT_OURS
 from tritonclient_shim.stub.calls import (
     CallFuture,
@@ -152,20 +154,19 @@ class InferRpc(UnaryRpc):
     """
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        inference = calls.service.inference(message)
-        if inference.model.profile is None:
+        exchange = calls.service.exchange(message)
+        if exchange.model.profile is None:
             return super()._start(message, calls, future)
 
-        def finish(answer: Answer) -> None:
-            future.run(lambda: calls.service.response(answer))
+        def finish(outcome: Outcome) -> None:
+            exchange.outcome = outcome
+            future.run(lambda: calls.service.response(exchange))
 
         try:
-            sendable = inference.prepare()
-            calls.backend.infer_async(
-                sendable.call, lambda outcome: finish(Answered(sendable, outcome))
-            )
+            calls.backend.infer_async(exchange.prepare(), finish)
         except BackendError as error:
-            finish(Refused(inference, error))
+            exchange.refuse(error)
+            future.run(lambda: calls.service.response(exchange))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):
@@ -181,11 +182,14 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
 
 
 class _Sent(NamedTuple):
-    """A request on the stream, without its inputs; ``id`` is its id there."""
+    """A request on the stream, without its inputs.
 
-    id: str
-    sendable: Sendable
-    use: ShmUse
+    ``id`` is its id there, '' if it was refused before it was sent.
+    """
+
+    exchange: Exchange
+    id: str = ""
+    use: ShmUse = NO_SHM
 
 
 class _Requests(Iterator[bytes]):
@@ -198,8 +202,8 @@ class _Requests(Iterator[bytes]):
         self._service = service
         self._requests = itertools.chain.from_iterable([requests])  # iterated on gRPC's thread
         self._next_id = itertools.count(1).__next__
-        #: What each request has come to, in their order; None at the end.
-        self.pending: queue.SimpleQueue[Refused | _Sent | None] = queue.SimpleQueue()
+        #: The requests in their order; None at the end.
+        self.pending: queue.SimpleQueue[_Sent | None] = queue.SimpleQueue()
         #: What ended the stream, if gRPC does not know it.
         self.failure: BaseException | None = None
 
@@ -222,18 +226,20 @@ class _Requests(Iterator[bytes]):
     def _message(self, request: Any) -> bytes | None:
         """Return the message of a request; None if the request is refused."""
         copy = parsed(pb.InferRequest, serialized(pb.InferRequest, request))
-        inference = self._service.inference(copy)
+        exchange = self._service.exchange(copy)
         try:
-            sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
+            exchange.prepare(streaming=True)
         except ServerError as error:
-            self.pending.put(Refused(inference, error))
+            exchange.refuse(error)
+            self.pending.put(_Sent(exchange))
             return None
-        call = sendable.call
+        call = exchange.number_call(str(self._next_id()))
         message = encode_request(call)
         # outputs in regions may have to be asked for again; a message's bytes do not change
         in_regions = [output for output in call.outputs if output.shm is not None]
-        kept = sendable if in_regions else sendable.without_inputs()
-        self.pending.put(_Sent(call.request_id, kept, shm_use(call)))
+        if not in_regions:
+            exchange.drop_inputs()
+        self.pending.put(_Sent(exchange, id=call.request_id, use=shm_use(call)))
         return message
 
     def end(self, failure: BaseException | None = None) -> None:
@@ -253,7 +259,7 @@ class StreamCall(Iterator[Any]):
     def __init__(self, calls: Calls, requests: Iterable[Any]) -> None:
         self._service = calls.service
         self._requests = _Requests(calls.service, requests)
-        self._due: Refused | _Sent | None = None  # the request whose response is next
+        self._due: _Sent | None = None  # the request whose response is next
         try:
             self._call = calls.backend.bound.stream(self._requests, ())
         except BackendError as error:
@@ -274,18 +280,19 @@ class StreamCall(Iterator[Any]):
             for _ in self._call:  # raises what ended the stream
                 pass
             raise StopIteration
-        answer = due if isinstance(due, Refused) else self._read(next(self._call), due)
+        if due.id:
+            due.exchange.outcome = self._outcome(next(self._call), due)
         self._due = None
         try:
-            return self._service.response(answer)
+            return self._service.response(due.exchange)
         except InferenceServerException as error:
             failure = rpc_error(error)
         raise failure
 
     next = __next__  # gRPC's own object has this method
 
-    def _read(self, message: bytes, due: _Sent) -> Answer:
-        """Return the answer in a message. It ends the stream if it is not the one that is due."""
+    def _outcome(self, message: bytes, due: _Sent) -> Outcome:
+        """Return the outcome in a message. It ends the stream if it is not the one that is due."""
         try:
             wire_id, outcome = read(decode_stream_reply, message, lambda _: due.use)
             if wire_id not in ("", due.id):
@@ -294,8 +301,8 @@ class StreamCall(Iterator[Any]):
             self._requests.end(rpc_error(error))
             self._raise_failure()
         if isinstance(outcome, ServerError):
-            outcome = stream_refusal(outcome)
-        return Answered(due.sendable, outcome)
+            return stream_refusal(outcome)
+        return outcome
 
     def _raise_failure(self) -> None:
         failure = self._requests.failure

@@ -95,9 +95,10 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
     is_small_part = _is_small_part(data, batch.nbytes, rows)
     if not (is_small_part or batch.flags.carray):
         batch = batch.copy()
-    if rows == 1 or not dims:
-        size = prod(dims) if rows > 1 else len(batch)
-        parts = [batch[i * size : (i + 1) * size] for i in range(rows)]
+    if rows == 1:
+        return [(batch.copy() if is_small_part else batch).reshape(dims)]
+    if not dims:  # a row of the batch would be a number, no array
+        parts = [batch[i : i + 1] for i in range(rows)]
         return [(part.copy() if is_small_part else part).reshape(dims) for part in parts]
     entries = batch.reshape((rows, *dims))
     if is_small_part:
@@ -108,8 +109,8 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
 
 def _is_small_part(data: Buffer, size: int, rows: int) -> bool:
     """True if an entry of the data, of ``size`` bytes, is a small part of a large buffer."""
-    received = memoryview(memoryview(data).obj)
-    return received.nbytes > KEPT_WHOLE and received.nbytes * rows > MOST_TIMES * size
+    received = len(data) if type(data) is bytes else memoryview(memoryview(data).obj).nbytes
+    return received > KEPT_WHOLE and received * rows > MOST_TIMES * size
 
 
 def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:

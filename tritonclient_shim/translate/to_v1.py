@@ -35,28 +35,69 @@ _LATEST = -1
 _VERSION = re.compile(r"[0-9]{1,19}")
 
 
+class ReplyPlan:
+    """How the replies to requests of one kind are read: all but their data and ids.
+
+    Requests of one kind have a model, a batch size and outputs in common. ``profile`` is the model.
+    ``is_classified`` is True if any output is to be classified. Nothing in the plan changes, so any
+    thread may use it.
+    """
+
+    def __init__(
+        self, profile: ModelProfile, batch_size: int, outputs: tuple[V1Output, ...]
+    ) -> None:
+        self.profile = profile
+        self.is_classified = bool([item for item in outputs if item.form.class_count])
+        self._batch_size = batch_size
+        self._readers = [(item.name, _reader_of(profile, batch_size, item)) for item in outputs]
+        #: The data types that an output may have, by its name; None for any.
+        self._datatypes = {name: self._expected(spec) for name, spec in profile.outputs.items()}
+        #: Those of outputs that the model does not declare.
+        self._undeclared: tuple[str, ...] | None = None if profile.open_outputs else ()
+
+    def _expected(self, spec: TensorSpec) -> tuple[str, ...] | None:
+        # Classes that the server has made are strings, whatever the output's type. So any output
+        # may be strings if classes were asked for.
+        if not spec.datatype:
+            return None
+        return (spec.datatype, dtypes.STRING.v2) if self.is_classified else (spec.datatype,)
+
+    def fits(self, reply: InferReply) -> bool:
+        """True if the reply has outputs and data types of this profile, not those of a reload."""
+        for tensor in reply.outputs:
+            expected = self._datatypes.get(tensor.name, self._undeclared)
+            if expected is not None and tensor.datatype not in expected:
+                return False
+        return True
+
+    def read(self, reply: InferReply, id: int, labels: Labels | None) -> V1Reply:
+        """Return the v1 reply to the request ``id``, without outputs that the server left out.
+
+        Raise ServerError where v1's server refused what the model had produced. ``labels`` has the
+        labels of outputs that are classified here rather than by the server. It may be None if no
+        output is classified.
+        """
+        tensors = {tensor.name: tensor for tensor in reply.outputs}
+        results = []
+        for name, reader in self._readers:
+            tensor = tensors.get(name)
+            if tensor is not None:
+                results.append(reader.read(tensor, labels))
+        return V1Reply(
+            reply.model_name or self.profile.name,
+            version_number(reply.model_version),
+            self._batch_size,
+            tuple(results),
+            id,
+        )
+
+
 def v1_reply(
     profile: ModelProfile, request: V1Request, reply: InferReply, labels: Labels | None
 ) -> V1Reply:
-    """Return the v1 reply, without outputs that the server left out.
-
-    Raise ServerError where v1's server refused what the model had produced. ``labels`` has the
-    labels of outputs that are classified here rather than by the server. It may be None if no
-    output is classified.
-    """
-    tensors = {tensor.name: tensor for tensor in reply.outputs}
-    results = [
-        _result(profile, request, item, tensors[item.name], labels)
-        for item in request.outputs
-        if item.name in tensors
-    ]
-    return V1Reply(
-        reply.model_name or profile.name,
-        version_number(reply.model_version),
-        request.batch_size,
-        tuple(results),
-        request.id,
-    )
+    """Return the v1 reply to a request; see :meth:`ReplyPlan.read`."""
+    plan = ReplyPlan(profile, request.batch_size, request.outputs)
+    return plan.read(reply, request.id, labels)
 
 
 @lru_cache(maxsize=256)
@@ -71,97 +112,109 @@ def version_number(version: str) -> int:
     return number if number < 2**63 else _LATEST
 
 
-def fits(profile: ModelProfile, reply: InferReply, classified: bool = False) -> bool:
-    """True if the reply has outputs and data types of this profile, not those of a reload.
+class _OutputReader(NamedTuple):
+    """Makes the v1 result of a requested output from its tensor in a reply.
 
-    Classes that the server has made are strings, whatever the output's type. So any output may be
-    strings if classes were asked for.
+    ``spec`` is None if only the tensor has the data type.
     """
-    for tensor in reply.outputs:
-        spec = profile.outputs.get(tensor.name)
-        if spec is None and profile.open_outputs:
-            continue
-        if spec is None:
-            return False
-        may_be_classes = classified and tensor.datatype == dtypes.STRING.v2
-        if spec.datatype not in (tensor.datatype, "") and not may_be_classes:
-            return False
-    return True
 
+    profile: ModelProfile
+    batch_size: int
+    output: V1Output
+    spec: TensorSpec | None
+    batched: bool  # the tensor has a row for each batch entry
 
-def _result(
-    profile: ModelProfile,
-    request: V1Request,
-    item: V1Output,
-    tensor: TensorOut,
-    labels: Labels | None,
-) -> V1Result:
-    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if not profile.server.configurations and spec.datatype != tensor.datatype:
-        # Metadata promise nothing: the reply alone says what its bytes are.
-        spec = replace(spec, datatype=tensor.datatype)
-    data = tensor.data
-    batch_size = request.batch_size
-    count = item.form.class_count
-    # A type that is newer than the table of them here has a name in the reply only.
-    datatype = spec.datatype or tensor.datatype
-    classifiable = spec.datatype in classes.CLASSIFIABLE
-    if count and classifiable and tensor.datatype == dtypes.STRING.v2:  # the server has classified
-        entries = classes.from_texts(data or b"", batch_size)
-        return V1Result(item.name, datatype, (), 0, classes=[entry[:count] for entry in entries])
-    dims = _entry_dims(profile, request, spec, tensor) if classifiable or not count else ()
-    if count:
-        # docs/v1-behaviour.md §4.2: the best classes of each entry, the entry flattened
+    def read(self, tensor: TensorOut, labels: Labels | None) -> V1Result:
+        """Return the result. Raise ServerError where v1's server refused the tensor."""
+        output = self.output
+        spec = self.spec or _spec_of(self.profile, tensor)
+        if output.form.class_count:
+            return self._classified(spec, tensor, labels)
+        # A type that is newer than the table of them here has a name in the reply only.
+        datatype = spec.datatype or tensor.datatype
+        dims = self._entry_dims(spec, tensor.shape)
+        data = tensor.data
+        if data is None:
+            size = self.batch_size * to_v2.byte_size(datatype, dims)
+            return V1Result(output.name, datatype, dims, size, shm=output.shm)
+        size = len(data) if type(data) is bytes else memoryview(data).nbytes
+        return V1Result(output.name, datatype, dims, size, data)
+
+    def _classified(self, spec: TensorSpec, tensor: TensorOut, labels: Labels | None) -> V1Result:
+        """Return the best classes of each batch entry, the entry flattened
+        (docs/v1-behaviour.md §4.2).
+        """
+        name = self.output.name
+        count = self.output.form.class_count
+        datatype = spec.datatype
+        data = tensor.data
+        classifiable = datatype in classes.CLASSIFIABLE
+        if classifiable and tensor.datatype == dtypes.STRING.v2:  # the server has classified
+            entries = classes.from_texts(data or b"", self.batch_size)
+            return V1Result(name, datatype, (), 0, classes=[entry[:count] for entry in entries])
+        dims = self._entry_dims(spec, tensor.shape) if classifiable else ()
         if not classifiable or not data:
             # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
             raise ServerError(
-                f"class result not available for output '{item.name}' due to unsupported type "
-                f"'{dtypes.v1_name(spec.datatype)}'",
+                f"class result not available for output '{name}' due to unsupported type "
+                f"'{dtypes.v1_name(datatype)}'",
                 "UNSUPPORTED",
             )
         scores = np.frombuffer(data, dtype=dtypes.BY_V2[datatype].numpy)
-        rows = scores.reshape(batch_size, -1)
+        rows = scores.reshape(self.batch_size, -1)
         known = labels(spec, rows.shape[1]) if labels else ()
-        return V1Result(
-            item.name, datatype, dims, 0, classes=classes.from_scores(rows, count, known)
-        )
-    if data is None:
-        size = batch_size * to_v2.byte_size(datatype, dims)
-        return V1Result(item.name, datatype, dims, size, None, item.shm)
-    size = len(data) if type(data) is bytes else memoryview(data).nbytes
-    return V1Result(item.name, datatype, dims, size, data)
+        return V1Result(name, datatype, dims, 0, classes=classes.from_scores(rows, count, known))
 
+    def _entry_dims(self, spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the dims of one batch entry.
 
-def _entry_dims(
-    profile: ModelProfile, request: V1Request, spec: TensorSpec, tensor: TensorOut
-) -> tuple[int, ...]:
-    """Return the dims of one batch entry.
-
-    v2 does not check that a model returned a row per batch entry; v1's server did
-    (docs/v1-behaviour.md §3.4).
-    """
-    shape, batch_size = tensor.shape, request.batch_size
-    described = profile.server.configurations
-    if not profile.batching or spec.is_shape_tensor:
-        return shape
-    if shape[:1] == (batch_size,):
-        return shape[1:] or (() if described else (1,))  # see TensorSpec.scalar
-    if described:
+        v2 does not check that a model returned a row per batch entry; v1's server did
+        (docs/v1-behaviour.md §3.4).
+        """
+        if not self.batched:
+            return shape
+        batch_size = self.batch_size
+        profile = self.profile
+        described = profile.server.configurations
+        if shape[:1] == (batch_size,):
+            return shape[1:] or (() if described else (1,))  # see TensorSpec.scalar
+        if described:
+            raise ServerError(
+                f"output '{spec.name}' for model '{profile.name}' has shape "
+                f"{to_v2.shape_text(shape)} but model configuration specifies shape "
+                f"{to_v2.shape_text((batch_size, *spec.dims))}",
+                "INTERNAL",
+            )
+        if batch_size == 1:  # a server that promises no batch dimension: all is the only entry's
+            return shape or (1,)
         raise ServerError(
-            f"output '{spec.name}' for model '{profile.name}' has shape "
-            f"{to_v2.shape_text(shape)} but model configuration specifies shape "
-            f"{to_v2.shape_text((batch_size, *spec.dims))}",
+            f"output '{spec.name}' of model '{profile.name}' has shape "
+            f"{to_v2.shape_text(shape)} in the answer to {batch_size} batch entries; expected as "
+            "many rows: send one entry at a time, or, for a model without a batch dimension, say "
+            "max_batch_size 0 in the setting models",
             "INTERNAL",
         )
-    if batch_size == 1:  # a server that promises no batch dimension: all is the only entry's
-        return shape or (1,)
-    raise ServerError(
-        f"output '{spec.name}' of model '{profile.name}' has shape {to_v2.shape_text(shape)} in "
-        f"the answer to {batch_size} batch entries; expected as many rows: send one entry at a "
-        "time, or, for a model without a batch dimension, say max_batch_size 0 in the setting "
-        "models",
-        "INTERNAL",
+
+
+def _reader_of(profile: ModelProfile, batch_size: int, output: V1Output) -> _OutputReader:
+    spec = profile.outputs.get(output.name)
+    is_shape_tensor = spec is not None and spec.is_shape_tensor
+    return _OutputReader(
+        profile=profile,
+        batch_size=batch_size,
+        output=output,
+        spec=spec if profile.server.configurations else None,
+        batched=profile.batching and not is_shape_tensor,
     )
+
+
+def _spec_of(profile: ModelProfile, tensor: TensorOut) -> TensorSpec:
+    """Return the spec of a tensor whose type is not configured.
+
+    Metadata promise nothing: the reply alone says what its bytes are.
+    """
+    spec = profile.outputs.get(tensor.name) or TensorSpec(tensor.name, tensor.datatype, ())
+    return spec if spec.datatype == tensor.datatype else replace(spec, datatype=tensor.datatype)
 
 
 # ------------------------------------------------------------------------------- error texts

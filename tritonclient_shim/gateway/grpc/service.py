@@ -124,8 +124,8 @@ class GatewayService:
         with self._access_log.rpc("Infer", request.model_name, len(data), context) as record:
             headers = grpc_metadata(context, self._options.forward_header)
             try:
-                inference = self._upstream.service.inference(request)
-                answered = await self._inference.answer(inference, headers, response_of)
+                exchange = self._upstream.service.exchange(request)
+                answered = await self._inference.answer(exchange, headers, response_of)
                 record.status, response = answered
             except Exception as error:  # the client waits for an answer, whatever has failed
                 record.status = self._upstream.failure(error)

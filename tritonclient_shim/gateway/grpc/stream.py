@@ -41,7 +41,7 @@ from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, re
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
 from tritonclient_shim.service import stream_refusal
-from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused, Sendable
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
 #: The most bytes of unanswered requests on one stream. Further requests are not read meanwhile.
@@ -71,18 +71,25 @@ def is_fragile(backend: Backend) -> bool:
 
 
 class _Entry:
-    """One request of a stream and, later, its answer."""
+    """One request of a stream. ``answered`` is done when its exchange has an outcome."""
 
-    def __init__(self, inference: Inference, record: AccessRecord) -> None:
-        self.inference = inference
+    def __init__(self, exchange: Exchange, record: AccessRecord) -> None:
+        self.exchange = exchange
         self.record = record
         self.size = _OVERHEAD + record.received
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def settle(self, answer: Answer) -> None:
-        """Keep the first answer. Ignore later answers."""
-        if not self.answer.done():
-            self.answer.set_result(answer)
+    def settle(self, outcome: Outcome) -> None:
+        """Keep the first outcome. Ignore later ones."""
+        if not self.answered.done():
+            self.exchange.outcome = outcome
+            self.answered.set_result(None)
+
+    def refuse(self, error: BackendError) -> None:
+        """Keep the error of a request that was not sent."""
+        if not self.answered.done():
+            self.exchange.refuse(error)
+            self.answered.set_result(None)
 
 
 class V1Stream:
@@ -149,22 +156,25 @@ class V1Stream:
 
     async def _response(self, entry: _Entry) -> tuple[Any, bytes]:
         try:
-            return await self._inference.read(await self._answer(entry), self._headers, response_of)
+            await self._wait_for(entry)
+            return await self._inference.read(entry.exchange, self._headers, response_of)
         except Exception as error:  # the client waits for an answer, whatever has failed
             failure = self._upstream.failure(error)
-            return failure, refusal_of(failure, entry.inference.client_id)
+            return failure, refusal_of(failure, entry.exchange.client_id)
 
-    async def _answer(self, entry: _Entry) -> Answer:
-        """Return the answer of the v2 server, or an error if there is no answer."""
-        answer = entry.answer
-        if not answer.done():
-            with self._inference.waiting(answer):
-                await asyncio.wait({answer}, timeout=self._upstream.session.timeout)
-        if answer.done() and not answer.cancelled():
-            return answer.result()
-        late = self._upstream.hang() if answer.done() else self._upstream.session.timed_out()
+    async def _wait_for(self, entry: _Entry) -> None:
+        """Wait for the outcome of a request. It is an error if the v2 server has no answer."""
+        answered = entry.answered
+        if not answered.done():
+            with self._inference.waiting(answered):
+                await asyncio.wait({answered}, timeout=self._upstream.session.timeout)
+        if answered.done() and not answered.cancelled():
+            answered.result()  # raises what has failed
+            return
+        late = self._upstream.hang() if answered.done() else self._upstream.session.timed_out()
+        answered.cancel()  # a late answer must not replace the error
         self._give_up(late)  # the v2 stream answers in the order of its requests
-        return Refused(entry.inference, late)
+        entry.exchange.refuse(late)
 
     # -------------------------------------------------------------------------- requests
 
@@ -184,10 +194,10 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        inference = self._upstream.service.inference(request)
+        exchange = self._upstream.service.exchange(request)
         model = request.model_name
         record = self._access_log.rpc("StreamInfer", model, len(data), self._context)
-        entry = _Entry(inference, record)
+        entry = _Entry(exchange, record)
         while self._unread and self._unread + entry.size > MAX_UNREAD:
             self._changed.clear()
             await self._changed.wait()
@@ -200,28 +210,27 @@ class V1Stream:
     async def _send(self, entry: _Entry) -> None:
         """Send a request. If that fails, the error is its answer."""
         self._stay_open()
-        inference = entry.inference
+        exchange = entry.exchange
         try:
-            check_model_name(inference.model.name)
-            sendable = inference.prepare_promptly(streaming=True)
-            if sendable is None:
-                sendable = await self._on_thread(inference.prepare, True)
-            sendable = sendable.with_id(str(self._next_id()))
+            check_model_name(exchange.model.name)
+            if exchange.prepare_promptly(streaming=True) is None:
+                await self._on_thread(exchange.prepare, True)
+            call = exchange.number_call(str(self._next_id()))
             try:
-                await self._send_call(entry, sendable)
+                await self._send_call(entry, call)
             except StreamEnded:  # and so it was not sent
                 self._stream = self._number = None
-                await self._send_call(entry, sendable)
+                await self._send_call(entry, call)
         except SequenceLost as lost:
-            entry.settle(Refused(inference, InvalidRequest(lost.message)))
+            entry.refuse(InvalidRequest(lost.message))
         except BackendError as backend_error:
-            entry.settle(Refused(inference, backend_error))
+            entry.refuse(backend_error)
         except Exception as error:  # the request waits for an answer, whatever has failed
-            if not entry.answer.done():
-                entry.answer.set_exception(error)
-                entry.answer.exception()  # if the client has left, nobody retrieves it
+            if not entry.answered.done():
+                entry.answered.set_exception(error)
+                entry.answered.exception()  # if the client has left, nobody retrieves it
 
-    async def _send_call(self, entry: _Entry, sendable: Sendable) -> None:
+    async def _send_call(self, entry: _Entry, call: InferCall) -> None:
         if self._stream is None or self._stream.ended:
             backend = cast(StreamingBackend, self._upstream.session.backend)
             fragile = await self._on_thread(is_fragile, backend)
@@ -230,10 +239,10 @@ class V1Stream:
                 self._headers, RequestStream, backend, self._sequences, self._ended, self._number
             )
             self._number = self._stream.number
-        stream, call = self._stream, sendable.call
+        stream = self._stream
         if self._checked is not None and (call.model_name, call.model_version) not in self._checked:
             await self._on_thread(self._check, self._checked, call)
-        stream.send(call, partial(self._answered, entry, sendable))
+        stream.send(call, partial(self._answered, entry))
 
     async def _on_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Call the function on a thread. Its calls to Triton have the client's metadata."""
@@ -267,10 +276,10 @@ class V1Stream:
 
     # ----------------------------------------------------------- on the v2 stream's thread
 
-    def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
+    def _answered(self, entry: _Entry, outcome: Outcome) -> None:
         if isinstance(outcome, ServerError):
             outcome = stream_refusal(outcome)
-        self._in_loop(entry.settle, Answered(sendable, outcome))
+        self._in_loop(entry.settle, outcome)
 
     def _ended(self, stream: RequestStream, error: BackendError | None) -> None:
         stream.fail(error or _CLOSED)

@@ -282,12 +282,12 @@ class HttpFront:
             body = await _read_body(request, options.max_body_bytes, options.client_timeout)
             record.received = sum(map(len, body))
             version = routes.number(path[2], routes.INT64) if path[2] else -1
-            inference = self._upstream.service.inference_of_body(
+            exchange = self._upstream.service.exchange_of_body(
                 path[1], version, header, body, next_request_id()
             )
             headers = http_headers(request.headers, options.forward_header)
             make = partial(success_of, binary=binary)
-            record.status, success = await self._inference.answer(inference, headers, make)
+            record.status, success = await self._inference.answer(exchange, headers, make)
         except ConnectionError:
             raise
         except Exception as error:  # with the request's id (docs/v1-behaviour.md §9.1)

@@ -14,7 +14,7 @@ from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
-from tritonclient_shim.session.inference import Answer, Answered, Inference, Refused
+from tritonclient_shim.session.exchange import Exchange
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class Inferences:
         self._watching.cancel()
 
     async def answer(
-        self, inference: Inference, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
+        self, exchange: Exchange, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
     ) -> tuple[Any, T]:
         """Send a request. Return v1's status, and the result of ``make`` for it and the reply.
 
@@ -65,11 +65,11 @@ class Inferences:
         await self._slot()
         start = time.monotonic()
         try:
-            answer = await self._ask(inference, headers)
+            await self._ask(exchange, headers)
         finally:
             self._free.release()
             self._meter.upstream(self._protocol, time.monotonic() - start)
-        return await self.read(answer, headers, make)
+        return await self.read(exchange, headers, make)
 
     async def _slot(self) -> None:
         if not self._free.locked():
@@ -82,39 +82,39 @@ class Inferences:
             error = TransportError(_NO_SLOT.format(self._limit, timeout))
             raise InferenceServerException(error.message) from error
 
-    async def _ask(self, inference: Inference, headers: CallHeaders) -> Answer:
+    async def _ask(self, exchange: Exchange, headers: CallHeaders) -> None:
+        """Send the call of a request, and keep the outcome."""
         task: Any = asyncio.current_task()  # of this request alone, in both fronts
         self._waits[task] = time.monotonic()
         try:
-            check_model_name(inference.model.name)
-            sendable = inference.prepare_promptly()
-            if sendable is None:
-                sendable = await self.on_thread(call_with, headers, inference.prepare)
+            check_model_name(exchange.model.name)
+            call = exchange.prepare_promptly()
+            if call is None:
+                call = await self.on_thread(call_with, headers, exchange.prepare)
             backend = cast(StreamingBackend, self._upstream.session.backend)
-            send = call_with(headers, backend.infer_in_loop, sendable.call)
-            return Answered(sendable, await send())
+            send = call_with(headers, backend.infer_in_loop, call)
+            exchange.outcome = await send()
         except BackendError as error:
-            return Refused(inference, error)
+            exchange.refuse(error)
         except asyncio.CancelledError:
             if task in self._waits:  # the client has left
                 raise
-            return Refused(inference, self._upstream.hang())
+            exchange.refuse(self._upstream.hang())
         finally:
             self._waits.pop(task, None)
 
     async def read(
-        self, answer: Answer, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
+        self, exchange: Exchange, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
     ) -> tuple[Any, T]:
         """Return v1's status and the result of ``make``, on a thread if it may ask the v2 server.
 
         ``headers`` go with each call to the server.
         Raise InferenceServerException if the request was refused.
         """
-        prompt = isinstance(answer, Answered) and answer.is_prompt()
-        if self._upstream.known_id and prompt:
-            return self._upstream.response(answer, make)
+        if self._upstream.known_id and exchange.is_prompt():
+            return self._upstream.response(exchange, make)
         ask = self._upstream.response
-        response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, answer, make)
+        response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, exchange, make)
         return response
 
     async def on_thread(self, function: Callable[..., Any], *arguments: object) -> Any:

@@ -30,7 +30,7 @@ from tritonclient_shim.service import (
     success_status,
     with_regions_for_v1_clients,
 )
-from tritonclient_shim.session.inference import Answer
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.server import ServerSession
 
 R = TypeVar("R")
@@ -183,14 +183,14 @@ class Upstream:
         """Register, unregister or list regions of shared memory."""
         return with_regions_for_v1_clients(self.service.answer("SharedMemoryControl", request))
 
-    def response(self, answer: Answer, make: Callable[[Any, V1Reply], R]) -> tuple[Any, R]:
+    def response(self, exchange: Exchange, make: Callable[[Any, V1Reply], R]) -> tuple[Any, R]:
         """Return v1's status of an inference, and the result of ``make`` for it and the reply.
 
         Raise InferenceServerException if the request was refused, or the reply cannot be read. May
-        ask the server unless ``known_id`` is set and the answer is prompt.
+        ask the server unless ``known_id`` is set and the exchange is prompt.
         """
-        reply = self.service.reply(answer)
-        request_id = answer.inference.request_id
+        reply = self.service.reply(exchange)
+        request_id = exchange.request_id
         success = success_status(self.session.server_id(), request_id)
         with self.session.guard(request_id):
             return success, read(make, success, reply)

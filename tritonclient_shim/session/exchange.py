@@ -1,0 +1,306 @@
+"""One inference, for every front: contexts, the raw stub and the gateway, however they wait.
+
+::
+
+    request ── prepare ──► call ── send ──► outcome ── read_reply ──► V1Reply
+
+An :class:`Exchange` has all of them. A front says how the request is made, sends the call in its
+own way, and makes results or messages of the reply. A refusal is an outcome that came before there
+was a call.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Callable, Mapping, Tuple
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.core.errors import (
+    BackendError,
+    ForeignError,
+    InferenceServerException,
+    InvalidRequest,
+    ServerError,
+    shown_cause,
+)
+from tritonclient_shim.core.model import (
+    InferCall,
+    InferReply,
+    ModelProfile,
+    OutputSpec,
+    V1Input,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.core.server_sentences import Meaning, says
+from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.plan import RequestPlan
+from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
+from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate.open_servers import check_context, check_request
+from tritonclient_shim.translate.to_v1 import RequestContext
+
+_NO_STATUS = "infer request did not return status"
+_DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
+
+#: Sends a call and waits for its reply. Raises BackendError.
+Send = Callable[[InferCall], InferReply]
+
+#: Makes the request for a model, and its plan. Raises BackendError for what v1's server refused.
+MakeRequest = Callable[[ModelProfile], Tuple[V1Request, RequestPlan]]
+
+
+class Exchange:
+    """A request to a model, with all that becomes of it.
+
+    ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
+    id in the request's header, 0 for none, which the reply repeats (docs/v1-behaviour.md §4.5).
+
+    One thread at a time uses an exchange. Who sends the call hands it on with the outcome.
+    """
+
+    #: False before :meth:`prepare`, and if the request was refused before it was sent.
+    is_prepared = False
+    # Of a request that is prepared:
+    request: V1Request
+    plan: RequestPlan
+    #: The call; None before :meth:`prepare`, and if its inputs were dropped.
+    call: InferCall | None = None
+    #: The reply or the error; None until there is one.
+    outcome: Outcome | None = None
+
+    def __init__(
+        self,
+        session: ServerSession,
+        model: KnownModel,
+        version: int,
+        request_id: int,
+        client_id: int,
+        make: MakeRequest,
+    ) -> None:
+        self.session = session
+        self.model = model
+        self.version = version
+        self.request_id = request_id
+        self.client_id = client_id
+        self._make = make
+
+    # ----------------------------------------------------------------------- request and call
+
+    def prepare(self, streaming: bool = False) -> InferCall:
+        """Make request and call. Raises BackendError; a refusal of v1's server is a ServerError.
+
+        May ask the server for the model's configuration. ``streaming`` also refuses a request for
+        a server without streams.
+        """
+        backend = self.session.backend
+        profile = self.model.present(backend) or self.model.read(backend)
+        try:
+            return self._prepare(profile, streaming)
+        except InvalidRequest:
+            if profile.server.configurations:  # v1's server looked for the version first
+                name, protocol = self.model.name, self.session.endpoint.protocol
+                version = to_v2.version(name, self.version, protocol)
+                if version:
+                    self.model.check_version(backend, version)
+            # The profile may be outdated, or of a confused server: read it once more.
+            if not self.model.reloaded(self.session, profile, Doubt.REFUSED_HERE):
+                raise
+        return self._prepare(self.model.read(backend), streaming)
+
+    def prepare_promptly(self, streaming: bool = False) -> InferCall | None:
+        """Make request and call without asking the server; None if it may have to be asked."""
+        profile = self.model.present(self.session.backend)
+        with suppress(ServerError):  # the configuration is read again before it is raised
+            return self._prepare(profile, streaming) if profile else None
+        return None
+
+    def _prepare(self, profile: ModelProfile, streaming: bool) -> InferCall:
+        if profile.decoupled:
+            raise InvalidRequest(_DECOUPLED, "UNIMPLEMENTED")
+        request, plan = self._make(profile)
+        if streaming:
+            check_context(profile, -1, 0, streaming=True)
+        self.request = request
+        self.plan = plan
+        self.call = plan.calls.bind(request)
+        self.is_prepared = True
+        return self.call
+
+    def number_call(self, wire_id: str) -> InferCall:
+        """Return the call with an id of a stream, and keep that."""
+        call = self.call or self.prepare()
+        self.call = call._replace(request_id=wire_id)
+        return self.call
+
+    def drop_inputs(self) -> None:
+        """Drop the input arrays. Keep a copy of the first entry if labels may need it.
+
+        For asynchronous requests: their arrays may be large, and the caller may reuse them.
+        Inputs in shared memory are no data.
+        """
+        request = self.request
+        if not [item for item in request.inputs if item.chunks]:
+            return
+        inputs: tuple[V1Input, ...] = ()
+        if self.plan.replies.is_classified and not self.plan.is_stateful:
+            inputs = to_v2.first_entry(self.plan.profile, request) or to_v2.copied(request)
+        self.request = request._replace(inputs=inputs)
+        self.call = None
+        self._make = _sent_once
+
+    # -------------------------------------------------------------------------------- outcome
+
+    def run(self, send: Send) -> None:
+        """Prepare the request, send the call, and keep the outcome."""
+        try:
+            self.outcome = send(self.prepare())
+        except BackendError as error:
+            self.outcome = error
+
+    def refuse(self, error: BackendError) -> None:
+        """Make an error the outcome of a request that was not sent, or whose reply is too late.
+
+        Then nothing is asked, and nothing is sent again.
+        """
+        self.is_prepared = False
+        self.outcome = error
+
+    # ---------------------------------------------------------------------------------- reply
+
+    def is_prompt(self) -> bool:
+        """True if the outcome can be read without asking the server anything."""
+        if not isinstance(self.outcome, InferReply) or self.plan.replies.is_classified:
+            return False
+        return self.plan.replies.fits(self.outcome)
+
+    def read_reply(self, send: Send) -> V1Reply:
+        """Return the reply. Raises InferenceServerException when the request was refused.
+
+        A request that was refused because the model has been reloaded is sent once more with
+        ``send``, unless it must not be sent twice.
+        """
+        try:
+            try:
+                return self._read()
+            except BackendError as error:
+                call = self._call_within_regions(error)
+                if call is None and not self._may_repeat(error):
+                    raise
+            self.outcome = send(call or self.prepare())
+            return self._read()
+        except BackendError as error:
+            raise self.error(error) from shown_cause(error)
+
+    def _read(self) -> V1Reply:
+        """Return the reply. Raises BackendError."""
+        reply = self.outcome
+        if not isinstance(reply, InferReply):
+            raise self._backend_error()
+        plan = self.plan
+        if not plan.profile.server.configurations:
+            self._check_version(reply)
+        elif plan.is_stateful:
+            self._check_server(reply)
+        if plan.replies.is_classified or not plan.replies.fits(reply):
+            return self.model.v1_reply(self.session, plan.replies, self.request, reply)
+        return read(plan.replies.read, reply, self.request.id, None)
+
+    def _backend_error(self) -> BackendError:
+        """Return the error that is the outcome."""
+        error = self.outcome
+        if not isinstance(error, BackendError):
+            raise AssertionError("the exchange has no outcome yet")
+        described = not self.is_prepared or self.plan.profile.server.configurations
+        if isinstance(error, ForeignError) and error.refusal and not described:
+            # an HTTP framework, of a server that is not Triton
+            refusal = ServerError(error.refusal)
+            refusal.__cause__ = error
+            return refusal
+        return error
+
+    def error(self, error: BackendError) -> InferenceServerException:
+        """Return the error to raise from an error, in v1's words."""
+        profile = self.model.profile
+        batching = profile is not None and profile.batching
+        asked = RequestContext(self.model.name, str(self.version), batching)
+        return self.session.to_v1_error(error, self.request_id, _NO_STATUS, asked)
+
+    # -------------------------------------------------------------- what the outcome calls for
+
+    def _call_within_regions(self, error: BackendError) -> InferCall | None:
+        """Return a smaller call, if an output ended behind its region.
+
+        v1's server only refused a result that did not fit (docs/v1-behaviour.md §4.3). Triton
+        refuses the request before it runs. Return None if all outputs end with their regions
+        already, or if the server does not list its regions in time.
+        """
+        call = self.call
+        if not self.is_prepared or call is None or self.plan.is_stateful:
+            return None
+        if not isinstance(error, ServerError) or not says(error.message, Meaning.BEYOND_REGION):
+            return None
+        try:
+            regions = self.model.ask_in_time("regions", self.session.backend.shm_status)
+        except (BackendError, RuntimeError, TimeoutError):
+            return None
+        sizes = {region.name: region.byte_size for region in regions}
+        outputs = tuple([_within_region(output, sizes) for output in call.outputs])
+        return None if outputs == call.outputs else call._replace(outputs=outputs)
+
+    def _may_repeat(self, error: BackendError) -> bool:
+        """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
+        doubt = doubt_of(error)
+        if not self.reloaded(doubt) or not CONSEQUENCES[doubt].sends_again:
+            return False
+        if self.call is None or self.plan.is_stateful:
+            self._check_request()
+            return False
+        return True
+
+    def reloaded(self, doubt: Doubt) -> bool:
+        """Read the configuration again if the doubt asks for it. True if it has changed."""
+        return self.is_prepared and self.model.reloaded(self.session, self.plan.profile, doubt)
+
+    def _check_server(self, reply: InferReply) -> None:
+        """Raise InvalidRequest if another server has answered, which misunderstands the request."""
+        # Triton numbers its versions: another server may have replaced it.
+        if to_v1.version_number(reply.model_version) >= 0:
+            return
+        if self.reloaded(Doubt.OTHER_SERVER):
+            self._check_request()
+
+    def _check_version(self, reply: InferReply) -> None:
+        """Raise ServerError for a reply of another version than the one that was asked for."""
+        asked = self.request.model_version
+        answered = reply.model_version
+        if asked >= 0 and answered not in ("", str(asked)):
+            raise ServerError(
+                f"model '{self.model.name}' was asked for in version {asked}, and "
+                f"answered in version {answered}: the server does not obey versions; leave the "
+                "version out",
+                "UNIMPLEMENTED",
+            )
+
+    def _check_request(self) -> None:
+        """Raise InvalidRequest if the server that listens now would misunderstand the request."""
+        profile = self.model.profile
+        if profile is not None:
+            check_request(profile, self.request)
+
+
+def _within_region(output: OutputSpec, sizes: Mapping[str, int]) -> OutputSpec:
+    """Return the output, which ends with its region if it ended behind it."""
+    shm = output.shm
+    if shm is None or shm.region not in sizes:
+        return output
+    left = sizes[shm.region] - shm.offset
+    if not 0 < left < shm.byte_size:
+        return output
+    return output._replace(shm=shm._replace(byte_size=left))
+
+
+def _sent_once(_: ModelProfile) -> tuple[V1Request, RequestPlan]:
+    raise InvalidRequest("a request whose inputs were dropped cannot be made again", "INTERNAL")
