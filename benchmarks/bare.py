@@ -21,7 +21,7 @@ from tritonclient_shim.backends.grpc import backend, framing, stream
 from tritonclient_shim.backends.grpc.channel import options_of
 from tritonclient_shim.backends.http.connections import MAX_IN_FLIGHT, HttpPool
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.settings import DEFAULTS
 

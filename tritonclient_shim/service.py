@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Callable, NoReturn, Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core import server_sentences
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -27,10 +26,11 @@ from tritonclient_shim.core.model import (
     next_request_id,
 )
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.core.server_sentences import Meaning
 from tritonclient_shim.protos import api_pb2, request_status_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
+from tritonclient_shim.servers import triton_sentences
+from tritonclient_shim.servers.triton_sentences import Meaning
 from tritonclient_shim.session import control
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.models import KnownModel, KnownModels
@@ -80,7 +80,7 @@ def refusal_status(error: InferenceServerException) -> request_status_pb2.Reques
     if code is None:
         raise error
     message = error.message() or ""
-    name = server_sentences.v1_code(message)
+    name = triton_sentences.v1_code(message)
     return request_status_pb2.RequestStatus(
         code=request_status_pb2.RequestStatusCode.Value(name) if name else code,
         msg=message,
@@ -92,7 +92,7 @@ def refusal_status(error: InferenceServerException) -> request_status_pb2.Reques
 def stream_refusal(error: ServerError) -> ServerError:
     """Return a refusal on a stream, which has no code, with the code that its text suggests."""
     meanings = (Meaning.MALFORMED_REQUEST, Meaning.BEYOND_REGION)
-    malformed = server_sentences.recognise(error.message, meanings) is not None
+    malformed = triton_sentences.recognise(error.message, meanings) is not None
     return ServerError(error.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")
 
 

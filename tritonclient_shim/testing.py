@@ -30,8 +30,8 @@ from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.backends.in_process.backend import InProcessBackend
 from tritonclient_shim.backends.in_process.declared import Model, Sequence, ServerError, Tensor
 from tritonclient_shim.backends.in_process.server import InProcessServer
-from tritonclient_shim.core.addresses import without_scheme
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.settings.addresses import without_scheme
 
 __all__ = ["Model", "Sequence", "Server", "ServerError", "Tensor", "model", "server"]
 

@@ -21,7 +21,7 @@ from tensorrtserver.api._contexts import (
     SharedMemoryControlContext,
 )
 from tensorrtserver.api._infer import InferContext
-from tritonclient_shim.shm.star_names import STAR_NAMES as _STAR_NAMES
+from tritonclient_shim.registry.star_names import STAR_NAMES as _STAR_NAMES
 
 if TYPE_CHECKING:
     from google.protobuf import text_format

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from tensorrtserver.api._base import Context, HttpHeaders, ProtocolLike, short_traceback
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
-from tritonclient_shim.shm.star_names import LazyModule
+from tritonclient_shim.registry.star_names import LazyModule
 
 if TYPE_CHECKING:
     from tritonclient_shim.protos.server_status_pb2 import (

@@ -13,9 +13,9 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
+from tritonclient_shim.registry.star_names import STAR_NAMES
 from tritonclient_shim.shm import regions, system
 from tritonclient_shim.shm.regions import SYSTEM, RaisedAs
-from tritonclient_shim.shm.star_names import STAR_NAMES
 
 # v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
 globals().update(STAR_NAMES)

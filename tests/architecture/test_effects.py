@@ -120,6 +120,7 @@ EFFECTS = (
         (
             SHIM + "shm/",
             SHIM + "core/arguments.py",  # ArgumentError, which v1 raised, and c_void_p
+            SHIM + "registry/star_names.py",  # its names, which v1's star import gave
             FACADE + "api/_contexts.py",  # c_void_p, in signatures
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
@@ -132,8 +133,8 @@ EFFECTS = (
             or imports("_thread", "concurrent", "multiprocessing")(node)
         ),
         (
-            SHIM + "core/daemon_executor.py",
-            SHIM + "core/questions.py",
+            SHIM + "concurrency/daemon_executor.py",
+            SHIM + "concurrency/questions.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/streams.py",
             SHIM + "stub/calls.py",
@@ -145,10 +146,12 @@ EFFECTS = (
         "locks",  # each lock must be free in a forked child
         uses(*(f"threading.{lock}" for lock in LOCKS)),
         (
-            SHIM + "core/forks.py",  # use forks.Lock; the next modules have their own after_fork
-            SHIM + "core/daemon_executor.py",
+            SHIM
+            + "concurrency/forks.py",  # use forks.Lock; the next modules have their own after_fork
+            SHIM + "concurrency/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/infer_session.py",
+            SHIM + "backends/grpc/forks.py",
             SHIM + "backends/grpc/stream.py",
             SHIM + "gateway/",  # it does not fork
         ),
@@ -158,7 +161,7 @@ EFFECTS = (
         broad_except,
         (
             SHIM + "core/reading.py",  # any exception from reading a reply is an error
-            SHIM + "core/daemon_executor.py",  # any exception is the outcome of a job
+            SHIM + "concurrency/daemon_executor.py",  # any exception is the outcome of a job
             SHIM + "backends/in_process/server.py",  # any exception of a model is an error reply
             SHIM + "session/in_flight.py",
             SHIM + "stub/calls.py",  # any exception is the outcome of a future

@@ -35,13 +35,13 @@ from tests.backends.contract_inference import InferenceContract
 from tests.backends.contract_refusals import RefusalContract
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
-from tritonclient_shim.core.metadata import TensorMetadata
 from tritonclient_shim.core.model import (
     InferReply,
     ModelConfigDocument,
     OutputSpec,
     ShmSlice,
     TensorIn,
+    TensorMetadata,
 )
 
 

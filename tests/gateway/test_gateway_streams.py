@@ -16,9 +16,10 @@ from tests.gateway.gateway_process import Gateway, StartGateway, Talk, code_of, 
 from tests.gateway.grpc_requests import failing, simple, slow
 from tests.relays import Relay
 from tests.stream_server import StreamServer, reply
-from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, KnownServer, ServerMetadata
+from tritonclient_shim.core.model import ServerMetadata
 from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION, KnownServer
 
 START, END = 1, 2
 #: A module that bounds the unanswered requests of a stream to 64 KB, of which each takes 4 KB.

@@ -12,22 +12,20 @@ import pytest
 from tritonclient_shim import configure
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import InferenceServerException, InvalidRequest, ServerError
-from tritonclient_shim.core.metadata import (
-    Capabilities,
-    ModelMetadata,
-    ServerMetadata,
-    TensorMetadata,
-    capabilities_of,
-)
 from tritonclient_shim.core.model import (
+    Capabilities,
     InferReply,
+    ModelMetadata,
     ModelProfile,
+    ServerMetadata,
     ShmSlice,
+    TensorMetadata,
     TensorOut,
     V1Input,
     V1Output,
     V1Request,
 )
+from tritonclient_shim.servers.metadata import capabilities_of
 from tritonclient_shim.settings import SettingsError
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
 from tritonclient_shim.translate import open_servers, to_v1, to_v2

@@ -34,7 +34,7 @@ from tests.backends.answering_servers import (
 )
 from tests.backends.scripted_server import SILENCE
 from tests.infer_cases import CLASS, RAW
-from tritonclient_shim.core import questions
+from tritonclient_shim.concurrency import questions
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session import models
 

@@ -11,8 +11,8 @@ from tritonclient_shim.core.errors import (
     ForeignError,
     ServerError,
 )
-from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
-from tritonclient_shim.core.model import HTTP, Endpoint
+from tritonclient_shim.core.model import HTTP, Endpoint, ServerMetadata
+from tritonclient_shim.servers.metadata import KnownServer
 from tritonclient_shim.session import server as module
 from tritonclient_shim.session.server import ServerSession
 

@@ -105,7 +105,7 @@ def test_looking_at_a_lazy_module_imports_nothing() -> None:
     """``repr``, ``inspect`` and ``copy`` of a lazy module do not import it."""
     statement = (
         "import copy, inspect, tensorrtserver.api\n"
-        "from tritonclient_shim.shm.star_names import LazyModule\n"
+        "from tritonclient_shim.registry.star_names import LazyModule\n"
         "module = LazyModule('tritonclient_shim.session.control')\n"
         "repr(module), inspect.unwrap(module), hasattr(module, '__wrapped__')\n"
         "assert not hasattr(module, '__deepcopy__')"

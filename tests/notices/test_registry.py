@@ -18,7 +18,7 @@ from tensorrtserver import cuda_shared_memory, shared_memory
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES, patterns, symbols
 from tritonclient_shim.registry import entry as entries
-from tritonclient_shim.shm.star_names import STAR_NAMES
+from tritonclient_shim.registry.star_names import STAR_NAMES
 
 FOLDERS = [Path(str(item.__file__)).parent for item in (tensorrtserver, tritonclient_shim)]
 _STUB = "tensorrtserver.api.grpc_service_pb2_grpc"

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 
 PATIENCE = 30.0
 

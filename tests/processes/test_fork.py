@@ -36,7 +36,7 @@ FETCH = """
 import os, signal, sys
 import numpy as np
 from tensorrtserver.api import *
-from tritonclient_shim.core import forks
+from tritonclient_shim.backends.grpc import forks
 forks.PATIENCE = 0.1  # the fork does not wait for the answers
 url, protocol, streaming = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'stream'
 RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}

@@ -76,7 +76,7 @@ def test_grpc_in_a_forked_child(triton: Any) -> None:
 #: A process with a fork handler that, like gRPC's, closes an inherited socket in the child.
 HANDLER = """
 import os, socket, sys
-from tritonclient_shim.core import forks
+from tritonclient_shim.backends.grpc import forks
 inherited = socket.socket()
 number = inherited.fileno()
 os.register_at_fork(after_in_child=inherited.close)

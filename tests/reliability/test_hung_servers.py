@@ -19,7 +19,7 @@ from tests.scripted_triton import (
     refusal,
     scripted_triton,
 )
-from tritonclient_shim.core import questions
+from tritonclient_shim.concurrency import questions
 
 INPUTS = {"X": [np.zeros(1, np.int32)]}
 OUTPUTS = {"Y": RAW}

@@ -9,9 +9,8 @@ import pytest
 
 from tritonclient_shim.backends.grpc.channel import target_of
 from tritonclient_shim.backends.http.connector import parse
-from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError
-from tritonclient_shim.settings import SettingsError, proxy_for
+from tritonclient_shim.settings import SettingsError, addresses, proxy_for
 
 #: Address | HTTP: host, port, Host header, prefix, Authorization | gRPC: target
 #: | proxy: host, port, Proxy-Authorization. "-" is a refusal.

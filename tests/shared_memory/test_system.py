@@ -25,8 +25,7 @@ import tensorrtserver.cuda_shared_memory as cudashm
 import tensorrtserver.shared_memory as shm
 from tests.own_interpreter import environment
 from tritonclient_shim.core.errors import ServerError
-from tritonclient_shim.core.metadata import ServerMetadata
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import Endpoint, ServerMetadata
 from tritonclient_shim.session.control import register_system
 from tritonclient_shim.shm import regions
 from tritonclient_shim.shm.regions import CUDA, SYSTEM, Region, RegionError

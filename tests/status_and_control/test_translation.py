@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,
     ModelStatistics,
+    ServerMetadata,
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb

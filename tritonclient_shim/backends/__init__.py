@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Callable, Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.addresses import parse
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.settings import Proxy, Settings, current, grpc_proxy_for
+from tritonclient_shim.settings.addresses import parse
 from tritonclient_shim.settings.values import rewritten
 
 #: What is served inside this process: protocol and address → what opens a backend on it.

@@ -12,17 +12,19 @@ from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple,
 from tritonclient_shim.backends import replies
 from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core.errors import BackendError, ServerError
-from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     Endpoint,
     IndexRow,
     InferCall,
     InferReply,
     ModelConfigDocument,
+    ModelMetadata,
     ModelStatistics,
     RegisteredRegion,
+    ServerMetadata,
 )
 from tritonclient_shim.core.reading import read
+from tritonclient_shim.servers.metadata import KnownServer
 
 T = TypeVar("T")
 Outcome = Union[InferReply, BackendError]

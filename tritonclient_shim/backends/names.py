@@ -12,7 +12,7 @@ from typing import Iterable
 from urllib.parse import quote
 
 from tritonclient_shim.core.errors import Unsendable
-from tritonclient_shim.core.server_sentences import without_request_id
+from tritonclient_shim.servers.triton_sentences import without_request_id
 
 _SEPARATORS = re.compile(r"[/\\]")
 _STEPS = frozenset({".", ".."})

@@ -10,13 +10,15 @@ from typing import Any, Sequence
 from urllib.parse import unquote
 
 from tritonclient_shim.core.errors import UnreadableReply
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,
+    ModelMetadata,
     ModelStatistics,
     RegisteredRegion,
+    ServerMetadata,
+    TensorMetadata,
 )
 from tritonclient_shim.core.reading import shown
 

@@ -11,9 +11,8 @@ from tritonclient_shim.backends import effective_endpoint, open_backend
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli import count
 from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
+from tritonclient_shim.concurrency.daemon_executor import within
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.addresses import without_user
-from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -23,6 +22,7 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.model import HTTP, PROTOCOLS, Endpoint
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession, shown_status
+from tritonclient_shim.settings.addresses import without_user
 from tritonclient_shim.translate.constructors import parse_url
 
 #: Seconds to wait for each reply.

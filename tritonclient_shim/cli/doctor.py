@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         sections["Server"] = [Finding(NOTE, "not asked, because of what is wrong")]
     else:
         from tritonclient_shim.cli._server import server
-        from tritonclient_shim.core.addresses import without_user
+        from tritonclient_shim.settings.addresses import without_user
 
         sections[f"Server {without_user(arguments.url)}"] = [*server(arguments)]
     wrong = [finding for section in sections.values() for finding in section if _is_wrong(finding)]

@@ -10,10 +10,9 @@ than frozen dataclasses. The other records are dataclasses.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
-
-from tritonclient_shim.core.metadata import TRITON, Capabilities, ServerMetadata
 
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
@@ -243,6 +242,57 @@ class InferReply(NamedTuple):
     model_version: str
     outputs: tuple[TensorOut, ...]
     request_id: str = ""
+
+
+@dataclass(frozen=True)
+class ServerMetadata:
+    """Name (v1's server id), version, and the extensions that a server lists."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...] = ()
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """Return the first numbers of the version, at most two; () for a version that has none."""
+        match = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
+        return () if match is None else tuple(int(number) for number in match.groups() if number)
+
+
+@dataclass(frozen=True)
+class TensorMetadata:
+    """One tensor of a model; a batch dimension is part of the shape."""
+
+    name: str
+    datatype: str  # KServe v2 name
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """The metadata of a model. Many models of MLServer declare no tensors."""
+
+    name: str
+    platform: str = ""
+    inputs: tuple[TensorMetadata, ...] = ()
+    outputs: tuple[TensorMetadata, ...] = ()
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a server can do. It ignores, or misunderstands, what it cannot do."""
+
+    server: str  # name and version, for messages
+    configurations: bool = False  # has model configurations, and replies as they say
+    sequences: bool = False  # keeps the requests of a sequence together
+    regions: bool = False  # has shared memory of any kind
+    versions: bool = True  # obeys the version of a request
+    binary: bool = False  # accepts tensors as bytes over HTTP
+    streams: bool = False  # has ModelStreamInfer
+
+
+#: Everything. Triton is never asked for it.
+TRITON = Capabilities("Triton", True, True, True, True, True, True)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import os
 import socket
 from typing import Any
 
-from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.gateway.options import ListenAddress
 from tritonclient_shim.gateway.stopping import CannotListen
+from tritonclient_shim.settings.addresses import join_port
 
 #: Connections that may wait to be accepted.
 BACKLOG = 1024

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Callable
 
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 
 log = logging.getLogger("tritonclient_shim.gateway")
 

@@ -11,10 +11,10 @@ from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Mapping, NamedTuple
 
-from tritonclient_shim.core.addresses import join_port, split_port
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.gateway.releases import RELEASES
 from tritonclient_shim.settings import gateway_variables
+from tritonclient_shim.settings.addresses import join_port, split_port
 from tritonclient_shim.settings.values import HEADER_NAME, Reader, number
 
 #: v1's limit of a gRPC message, on both sides (docs/v1-behaviour.md §9.2).

@@ -8,7 +8,7 @@ import signal
 from contextlib import AsyncExitStack
 from typing import Callable
 
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
 from tritonclient_shim.gateway.grpc.service import GatewayService, open_server
 from tritonclient_shim.gateway.http.service import HttpFront

@@ -13,8 +13,8 @@ from itertools import dropwhile
 from typing import Iterator
 
 from tritonclient_shim.registry import BY_SYMBOL
+from tritonclient_shim.registry.star_names import STAR_NAMES
 from tritonclient_shim.scan.sources import Unreadable, read
-from tritonclient_shim.shm.star_names import STAR_NAMES
 
 API = "tensorrtserver.api"
 _MODULES = (API, "tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")

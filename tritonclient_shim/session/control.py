@@ -14,7 +14,7 @@ from functools import partial
 from typing import Callable, ContextManager, Iterable, Iterator, Mapping, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -23,17 +23,18 @@ from tritonclient_shim.core.errors import (
     ServerError,
     shown_cause,
 )
-from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
 from tritonclient_shim.core.model import (
     Endpoint,
     IndexRow,
     ModelConfigDocument,
     ModelStatistics,
+    ServerMetadata,
     ServerSnapshot,
 )
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION
+from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session import models
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings import Settings

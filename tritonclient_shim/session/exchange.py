@@ -33,7 +33,7 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.core.server_sentences import Meaning, says
+from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.plan import RequestPlan
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of

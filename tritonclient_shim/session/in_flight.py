@@ -18,7 +18,7 @@ from functools import partial
 from typing import Callable, Generic, TypeVar
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.errors import (
     INTERPRETER_ENDS,
     InferenceServerException,

@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import Any, Callable, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -27,7 +27,7 @@ from tritonclient_shim.core.model import (
     next_request_id,
 )
 from tritonclient_shim.core.reading import outcome_of
-from tritonclient_shim.core.server_sentences import Meaning, says
+from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange, Send
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.models import KnownModel

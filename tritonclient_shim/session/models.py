@@ -24,6 +24,7 @@ from time import monotonic
 from typing import Callable, Dict, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Backend, call_with, current_headers
+from tritonclient_shim.concurrency.questions import Questions
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -32,23 +33,22 @@ from tritonclient_shim.core.errors import (
     TransportError,
     UnreadableReply,
 )
-from tritonclient_shim.core.metadata import (
-    MODEL_CONFIGURATION,
-    Capabilities,
-    KnownLabels,
-    KnownServer,
-    capabilities_of,
-)
 from tritonclient_shim.core.model import (
+    Capabilities,
     InferReply,
     ModelProfile,
     TensorSpec,
     V1Reply,
     V1Request,
 )
-from tritonclient_shim.core.questions import Questions
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.core.server_sentences import Meaning, recognise
+from tritonclient_shim.servers.metadata import (
+    MODEL_CONFIGURATION,
+    KnownLabels,
+    KnownServer,
+    capabilities_of,
+)
+from tritonclient_shim.servers.triton_sentences import Meaning, recognise
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings.models import DeclaredModel

@@ -4,9 +4,10 @@ A model may have been reloaded since its configuration was read, or another serv
 address. Each reason to suspect that is a :class:`Doubt`. :data:`CONSEQUENCES` says for each whether
 the configuration is read again, and whether the request may be sent again if it has changed.
 
-A configuration is read again within :data:`~tritonclient_shim.core.questions.ANSWERED_WITHIN`
-seconds, or stays as it was: the caller has a refusal or a reply already. A request with state, or
-whose data were dropped, is never sent again.
+A configuration is read again within
+:data:`~tritonclient_shim.concurrency.questions.ANSWERED_WITHIN` seconds, or stays as it was: the
+caller has a refusal or a reply already. A request with state, or whose data were dropped, is never
+sent again.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from typing import Any, Iterator
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend, proxy_of
 from tritonclient_shim.backends.base import Backend, call_with, current_headers
-from tritonclient_shim.core.addresses import join_port, without_user
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -26,8 +25,9 @@ from tritonclient_shim.core.errors import (
     UnreadableReply,
     shown_cause,
 )
-from tritonclient_shim.core.metadata import KnownServer, ServerMetadata, capabilities_of
-from tritonclient_shim.core.model import Endpoint, next_request_id
+from tritonclient_shim.core.model import Endpoint, ServerMetadata, next_request_id
+from tritonclient_shim.servers.metadata import KnownServer, capabilities_of
+from tritonclient_shim.settings.addresses import join_port, without_user
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
 

@@ -20,7 +20,8 @@ from itertools import count
 from typing import Callable
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
-from tritonclient_shim.core import forks
+from tritonclient_shim.backends.grpc.forks import Call, calls, pause
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.errors import (
     INTERPRETER_ENDS,
     BackendError,
@@ -101,7 +102,7 @@ class RequestStream:
         self._outstanding: dict[str, Done] = {}
         self._on_end = on_end
         self._stream = backend.open_stream(self._answer, self._end)
-        forks.pause(self)
+        pause(self)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
@@ -167,8 +168,8 @@ class RequestStream:
         self._stream.cancel()
 
 
-def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
-    forks.calls.leave(entry)
+def _leave(entry: Call, done: Done, outcome: Outcome) -> None:
+    calls.leave(entry)
     done(outcome)
 
 
@@ -204,12 +205,12 @@ class ContextStream:
 
         TransportError, and no outcome, when it could not be sent. Nothing is sent twice.
         """
-        entry = forks.calls.enter(asynchronous=True)
+        entry = calls.enter(asynchronous=True)
         try:
             self._send(call, partial(_leave, entry, done))
             entry.detach()
         except BaseException:
-            forks.calls.leave(entry)
+            calls.leave(entry)
             raise
 
     def _send(self, call: InferCall, done: Done) -> None:

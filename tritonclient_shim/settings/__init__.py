@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
-from tritonclient_shim.core import forks
-from tritonclient_shim.core.addresses import basic_authorization, parse
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.model import GRPC, PROTOCOLS, Endpoint
 from tritonclient_shim.settings import values
+from tritonclient_shim.settings.addresses import basic_authorization, parse
 from tritonclient_shim.settings.models import DeclaredModel, declared_models
 
 #: The connections that a setting is a property of, besides those over a protocol.

@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any, Callable, Mapping
 
-from tritonclient_shim.core.addresses import without_scheme
+from tritonclient_shim.settings.addresses import without_scheme
 
 Reader = Callable[[Any], Any]
 

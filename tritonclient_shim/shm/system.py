@@ -25,7 +25,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.shm.regions import SYSTEM, Region, RegionError
 
 _ByteArray = Any  # ndarray of uint8

@@ -18,7 +18,7 @@ from tritonclient_shim.backends.grpc.users_channel import (
     ChannelBackend,
     ChannelConnection,
 )
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     cause_of,
 )
-from tritonclient_shim.core.metadata import KnownServer
+from tritonclient_shim.servers.metadata import KnownServer
 from tritonclient_shim.service import V1Service
 from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession

@@ -8,9 +8,9 @@ import re
 from typing import Any, Tuple
 
 from tritonclient_shim.core import arguments
-from tritonclient_shim.core.addresses import without_scheme
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import HTTP, PROTOCOLS, Endpoint
+from tritonclient_shim.settings.addresses import without_scheme
 from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
 #: Names and values, sorted by name. The backend leaves out empty values.

@@ -18,8 +18,16 @@ import numpy as np
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import InferenceServerException, InvalidRequest
-from tritonclient_shim.core.metadata import SEQUENCE, Capabilities, ModelMetadata, TensorMetadata
-from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec, V1Request
+from tritonclient_shim.core.model import (
+    Capabilities,
+    ModelConfigDocument,
+    ModelMetadata,
+    ModelProfile,
+    TensorMetadata,
+    TensorSpec,
+    V1Request,
+)
+from tritonclient_shim.servers.metadata import SEQUENCE
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, DeclaredTensor
 from tritonclient_shim.translate import config
 from tritonclient_shim.translate.request import check_input_type

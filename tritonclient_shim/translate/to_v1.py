@@ -23,7 +23,7 @@ from tritonclient_shim.core.model import (
     V1Request,
     V1Result,
 )
-from tritonclient_shim.core.server_sentences import FAILED_VERSION, Meaning, recognise
+from tritonclient_shim.servers.triton_sentences import FAILED_VERSION, Meaning, recognise
 from tritonclient_shim.translate import classes, to_v2
 
 #: Labels by class index of one output, given the highest index that must be covered.

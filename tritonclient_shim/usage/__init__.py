@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Callable, Mapping, NamedTuple
 
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 
 
 class Use(NamedTuple):

@@ -13,7 +13,7 @@ import re
 import sys
 from typing import IO, Any, Mapping
 
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import Recorder, Use
 from tritonclient_shim.usage.report import render

@@ -29,6 +29,7 @@ from tritonclient_shim.backends.base import (
     current_headers,
 )
 from tritonclient_shim.backends.clients import with_both_errors
+from tritonclient_shim.backends.grpc import forks
 from tritonclient_shim.backends.grpc.channel import (
     INFER,
     STREAM,
@@ -43,6 +44,7 @@ from tritonclient_shim.backends.grpc.errors import (
     as_backend_error,
     error_of,
 )
+from tritonclient_shim.backends.grpc.forks import Call, calls
 from tritonclient_shim.backends.grpc.framing import (
     ShmUse,
     decode_reply,
@@ -58,12 +60,10 @@ from tritonclient_shim.backends.grpc.greenlets import (
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.replies import JsonFields
-from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError, TransportKind
-from tritonclient_shim.core.forks import Call, calls
-from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, ModelConfigDocument
 from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.servers.metadata import KnownServer
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 T = TypeVar("T")
@@ -171,7 +171,7 @@ class GrpcConnection:
         prepare_grpc()
         self._channel = connector.open_channel(grpc)
         weakref.finalize(self, self._channel.close).atexit = False
-        forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
+        calls.guard_forks()  # the first channel has registered gRPC's own handlers
         self.server = KnownServer()
         self.infer = self._channel.unary_unary(INFER)
         self._infer_large = self._channel.stream_unary(INFER)

@@ -17,9 +17,8 @@ from tritonclient_shim.backends.grpc.errors import (
     transport_error,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
-from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
-from tritonclient_shim.settings import Settings
+from tritonclient_shim.settings import Settings, addresses
 
 _SERVICE = "/inference.GRPCInferenceService/"
 INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"

@@ -26,7 +26,6 @@ from tritonclient_shim.core.errors import (
     TransportError,
     UnreadableReply,
 )
-from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
     Buffer,
     Endpoint,
@@ -36,6 +35,7 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
 )
 from tritonclient_shim.core.reading import outcome_of, read, shown
+from tritonclient_shim.servers.metadata import KnownServer
 from tritonclient_shim.settings import Settings
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"

@@ -12,11 +12,17 @@ from urllib.parse import quote
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.http.errors import ANSWER, CONNECT, HANDSHAKE, PREFIX, SEND
 from tritonclient_shim.backends.http.response import read_head
-from tritonclient_shim.core import addresses
-from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections, proxy_for
+from tritonclient_shim.settings import (
+    DEFAULTS,
+    Proxy,
+    Settings,
+    addresses,
+    of_connections,
+    proxy_for,
+)
+from tritonclient_shim.settings.addresses import join_port
 
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
 _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")

@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     TransportKind,
 )
-from tritonclient_shim.core.server_sentences import Meaning, recognise
+from tritonclient_shim.servers.triton_sentences import Meaning, recognise
 
 PREFIX = "HTTP client failed: "
 

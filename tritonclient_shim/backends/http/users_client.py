@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Mapping
 from tritonclient_shim.backends.clients import with_both_errors
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException, TransportError
 
 

@@ -19,7 +19,7 @@ from tritonclient_shim.backends.base import (
 )
 from tritonclient_shim.backends.in_process.declared import HTTP_STATUS
 from tritonclient_shim.backends.in_process.server import InProcessServer
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
     BackendError,
     ServerError,
@@ -27,9 +27,9 @@ from tritonclient_shim.core.errors import (
     TransportError,
     Unsendable,
 )
-from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import HTTP, Endpoint, InferCall
 from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.servers.metadata import KnownServer
 
 _MOST_THREADS = 64
 _NOBODY = {

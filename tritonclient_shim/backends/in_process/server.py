@@ -19,8 +19,7 @@ from tritonclient_shim.backends.in_process.declared import (
     invalid,
 )
 from tritonclient_shim.backends.in_process.tensors import inputs_of, output_of
-from tritonclient_shim.core import forks
-from tritonclient_shim.core.metadata import ServerMetadata
+from tritonclient_shim.concurrency import forks
 from tritonclient_shim.core.model import (
     Buffer,
     IndexRow,
@@ -30,6 +29,7 @@ from tritonclient_shim.core.model import (
     ModelStatistics,
     OutputSpec,
     RegisteredRegion,
+    ServerMetadata,
     ShmSlice,
     TensorOut,
 )

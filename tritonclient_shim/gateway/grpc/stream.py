@@ -34,12 +34,12 @@ from tritonclient_shim.core.errors import (
     StreamEnded,
     TransportError,
 )
-from tritonclient_shim.core.metadata import MODEL_CONFIGURATION
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
+from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION
 from tritonclient_shim.service import stream_refusal
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences

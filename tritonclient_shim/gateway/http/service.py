@@ -17,8 +17,7 @@ from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf import text_format
 
-from tritonclient_shim.core.addresses import join_port
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import Buffer, next_request_id
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
@@ -44,6 +43,7 @@ from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.settings.addresses import join_port
 
 _READ_SIZE = 256 * 1024
 #: Bytes of one field. NV-InferRequest names every input, output and shape of a request.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.backends.base import CallHeaders, call_with
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import ALL_RPCS
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, TypeVar, cast
 
 from tritonclient_shim.backends.base import CallHeaders, StreamingBackend, call_with
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import BackendError, InferenceServerException, TransportError
 from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access_log import Meter

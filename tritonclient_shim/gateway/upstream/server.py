@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -32,6 +31,7 @@ from tritonclient_shim.service import (
 )
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.settings.addresses import without_user
 
 R = TypeVar("R")
 

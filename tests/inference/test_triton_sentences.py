@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tritonclient_shim.core.server_sentences import (
+from tritonclient_shim.protos import request_status_pb2
+from tritonclient_shim.servers.triton_sentences import (
     SENTENCES,
     Meaning,
     Sentence,
@@ -15,7 +16,6 @@ from tritonclient_shim.core.server_sentences import (
     v1_code,
     without_request_id,
 )
-from tritonclient_shim.protos import request_status_pb2
 
 EACH = pytest.mark.parametrize(
     "row", SENTENCES, ids=lambda row: f"{row.meaning.name}-{row.pattern}"

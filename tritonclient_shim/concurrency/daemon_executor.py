@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim.core import forks
+from tritonclient_shim.concurrency import forks
 
 Job = Callable[[], object]
 _Result = TypeVar("_Result")

@@ -13,8 +13,8 @@ from functools import partial
 from time import monotonic
 from typing import Any, Callable, Hashable, TypeVar
 
-from tritonclient_shim.core import forks
-from tritonclient_shim.core.daemon_executor import DaemonExecutor, complete
+from tritonclient_shim.concurrency import forks
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor, complete
 
 _Answer = TypeVar("_Answer")
 

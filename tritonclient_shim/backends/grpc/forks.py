@@ -1,4 +1,8 @@
-"""Forks: objects that a child must repair, locks, and calls that a fork has to wait for."""
+"""gRPC and forks: a fork waits for the calls under way, and a child counts what it interrupted.
+
+gRPC skips its fork handlers while a thread is inside a call. A child of such a fork may hang or
+crash (docs/processes.md). This module needs no gRPC.
+"""
 
 from __future__ import annotations
 
@@ -10,69 +14,10 @@ from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
 
+from tritonclient_shim.concurrency import forks
+
 #: Seconds that a fork waits for the calls under way, and that a new call waits for a fork.
 PATIENCE = 5.0
-
-
-class ForkAware(Protocol):
-    """An object with state that does not survive a fork, such as threads, locks and streams."""
-
-    def after_fork(self) -> None:
-        """Repair the object, in the forked child, before other code of this package runs."""
-
-
-_repaired: WeakSet[ForkAware] = WeakSet()
-
-
-def repair(state: ForkAware) -> None:
-    """Call ``state.after_fork()`` in every child that is forked from now on, while it lives."""
-    _repaired.add(state)
-
-
-#: The process whose forks have been noticed.
-_process = os.getpid()
-_repairing = threading.RLock()
-
-
-def _after_fork() -> None:
-    global _process
-    calls.after_fork()
-    for state in list(_repaired):
-        state.after_fork()
-    _process = os.getpid()
-
-
-def notice() -> None:
-    """Repair this process after a fork that did not run Python's hooks, such as uWSGI's.
-
-    Every operation that uses state of its parent calls this first.
-    """
-    if os.getpid() != _process:
-        with _repairing:
-            if os.getpid() != _process:  # another thread may have repaired it meanwhile
-                _after_fork()
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no forks
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-class Lock:
-    """A lock that is free in a forked child, whichever thread of the parent held it.
-
-    Enter ``lock`` itself, which is written in C. A signal can interrupt Python methods, such as
-    those of ``threading.Condition``, when they have taken a lock. Then it stays taken for ever. The
-    lock lets its own thread in again, because a signal's handler may call what the signal
-    interrupted.
-    """
-
-    def __init__(self) -> None:
-        self.after_fork()
-        repair(self)
-
-    def after_fork(self) -> None:
-        """Make another lock: the thread that held the first one does not exist in a child."""
-        self.lock = threading.RLock()
 
 
 class Pausable(Protocol):
@@ -107,8 +52,7 @@ class Call:
 class CallGate:
     """Keep calls and forks apart: a fork waits for the calls under way, new calls for the fork.
 
-    gRPC skips its fork handlers while a thread is inside a call. A child of such a fork may hang
-    or crash (docs/processes.md). No wait is longer than :data:`PATIENCE`.
+    No wait is longer than :data:`PATIENCE`.
     """
 
     def __init__(self) -> None:
@@ -147,7 +91,8 @@ class CallGate:
 
         ``asynchronous`` calls and streams are sent and answered on gRPC's own threads.
         """
-        notice()
+        if os.getpid() != forks.process:  # what forks.notice() asks, without a call
+            forks.notice()
         if asynchronous:
             self._has_used_threads = True
         call = Call()
@@ -190,7 +135,7 @@ class CallGate:
             self._changed.notify_all()
 
     def after_fork(self) -> None:
-        """Count in a forked child what the fork has interrupted. Call it before streams forget."""
+        """Count in a forked child what the fork has interrupted, before streams forget it."""
         has_waited = self._forks > 0
         unpaused = self._unpaused if has_waited else _unpaused(list(_pausable), 0.0)
         interrupted = self._under_way() + unpaused
@@ -251,3 +196,4 @@ def _occupy(sockets: list[int]) -> None:
 
 #: The calls over gRPC of this process.
 calls = CallGate()
+forks.repair_first(calls)
