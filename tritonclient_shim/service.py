@@ -20,7 +20,6 @@ from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
     InferReply,
-    ModelProfile,
     V1Reply,
     V1Request,
     next_request_id,
@@ -30,6 +29,7 @@ from tritonclient_shim.protos import api_pb2, request_status_pb2, server_status_
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.servers import triton_sentences
+from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.servers.triton_sentences import Meaning
 from tritonclient_shim.session import control
 from tritonclient_shim.session.exchange import Exchange

@@ -19,7 +19,8 @@ from tests.stream_server import StreamServer, reply
 from tritonclient_shim.core.model import ServerMetadata
 from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION, KnownServer
+from tritonclient_shim.servers.base import MODEL_CONFIGURATION
+from tritonclient_shim.servers.known import KnownServer
 
 START, END = 1, 2
 #: A module that bounds the unanswered requests of a stream to 64 KB, of which each takes 4 KB.

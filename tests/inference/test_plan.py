@@ -20,13 +20,8 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     ServerError,
 )
-from tritonclient_shim.core.model import (
-    GRPC,
-    InferReply,
-    ModelProfile,
-    TensorOut,
-    TensorSpec,
-)
+from tritonclient_shim.core.model import GRPC, InferReply, TensorOut
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.session import infer_session
 from tritonclient_shim.session.plan import Plan, compile_plan
 from tritonclient_shim.translate import request

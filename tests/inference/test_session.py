@@ -12,7 +12,7 @@ from tritonclient_shim.core.errors import (
     ServerError,
 )
 from tritonclient_shim.core.model import HTTP, Endpoint, ServerMetadata
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.session import server as module
 from tritonclient_shim.session.server import ServerSession
 

@@ -21,11 +21,9 @@ from tritonclient_shim.core.model import (
     HTTP,
     TENSOR,
     InferReply,
-    ModelProfile,
     OutputSpec,
     ShmSlice,
     TensorOut,
-    TensorSpec,
     V1Input,
     V1Output,
     V1Reply,
@@ -33,6 +31,7 @@ from tritonclient_shim.core.model import (
     V1Result,
     best_classes,
 )
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.translate import request, result, to_v1, to_v2
 
 SHAPE = TensorSpec("SHAPE", "INT32", (2,), is_shape_tensor=True)

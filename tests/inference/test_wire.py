@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 
 from tritonclient_shim.core.errors import ServerError
-from tritonclient_shim.core.model import (
-    TENSOR,
-    ModelProfile,
-    TensorSpec,
-    V1Request,
-    best_classes,
-)
+from tritonclient_shim.core.model import TENSOR, V1Request, best_classes
 from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.translate import v1_messages
 
 

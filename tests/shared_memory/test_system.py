@@ -345,7 +345,7 @@ class Backend:
 
     def server_metadata(self) -> ServerMetadata:
         """Return the version."""
-        return ServerMetadata("triton", self._version)
+        return ServerMetadata("triton", self._version, ("model_configuration",))
 
     def shm_status(self) -> list[Any]:
         """Return no regions."""

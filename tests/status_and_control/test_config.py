@@ -11,7 +11,7 @@ import pytest
 
 from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import model_config_pb2 as pb
-from tritonclient_shim.translate.config import to_profile, to_v1
+from tritonclient_shim.servers.configuration import to_profile, to_v1
 
 #: Field 25 of v2's message, ``runtime``: a text that v1 does not know.
 RUNTIME = b"\xca\x01\x07runtime"

@@ -24,7 +24,7 @@ from tritonclient_shim.core.model import (
     ServerMetadata,
 )
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 
 T = TypeVar("T")
 Outcome = Union[InferReply, BackendError]

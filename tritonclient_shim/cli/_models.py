@@ -5,11 +5,12 @@ from __future__ import annotations
 from tritonclient_shim.cli import Refused
 from tritonclient_shim.cli._server import reason_of
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import PROTOCOLS, ModelProfile
+from tritonclient_shim.core.model import PROTOCOLS
 from tritonclient_shim.core.reading import read
+from tritonclient_shim.servers.base import ModelProfile
+from tritonclient_shim.servers.configuration import to_profile
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings.addresses import without_user
-from tritonclient_shim.translate.config import to_profile
 from tritonclient_shim.translate.constructors import parse_url
 
 

@@ -149,14 +149,14 @@ class Unsendable(TransportError):
 class ForeignError(BackendError):
     """An answer came, but not from a v2 inference server (v1: "did not return status").
 
-    The server may still be one of the Open Inference Protocol, whose HTTP framework words some
-    refusals. ``refusal`` is its text about the request then. ``http_status`` is the status of an
-    answer over HTTP that is an error, else 0.
+    ``http_status`` and ``body`` are those of an answer over HTTP that is an error, else 0 and
+    empty. Such an answer may be a refusal of the server's HTTP framework, if the server's dialect
+    says so.
     """
 
-    def __init__(self, message: str, refusal: str = "", http_status: int = 0) -> None:
+    def __init__(self, message: str, body: bytes = b"", http_status: int = 0) -> None:
         super().__init__(message)
-        self.refusal = refusal
+        self.body = body
         self.http_status = http_status
 
 

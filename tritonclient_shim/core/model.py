@@ -258,6 +258,11 @@ class ServerMetadata:
         match = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
         return () if match is None else tuple(int(number) for number in match.groups() if number)
 
+    @property
+    def title(self) -> str:
+        """Return name and version, for messages."""
+        return f"{self.name} {self.version}".strip()
+
 
 @dataclass(frozen=True)
 class TensorMetadata:
@@ -276,57 +281,6 @@ class ModelMetadata:
     platform: str = ""
     inputs: tuple[TensorMetadata, ...] = ()
     outputs: tuple[TensorMetadata, ...] = ()
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """What a server can do. It ignores, or misunderstands, what it cannot do."""
-
-    server: str  # name and version, for messages
-    configurations: bool = False  # has model configurations, and replies as they say
-    sequences: bool = False  # keeps the requests of a sequence together
-    regions: bool = False  # has shared memory of any kind
-    versions: bool = True  # obeys the version of a request
-    binary: bool = False  # accepts tensors as bytes over HTTP
-    streams: bool = False  # has ModelStreamInfer
-
-
-#: Everything. Triton is never asked for it.
-TRITON = Capabilities("Triton", True, True, True, True, True, True)
-
-
-@dataclass(frozen=True)
-class TensorSpec:
-    """What a context must know of one configured tensor."""
-
-    name: str
-    datatype: str  # KServe v2 name, "" when the configuration names none
-    dims: tuple[int, ...]
-    label_filename: str = ""
-    is_shape_tensor: bool = False
-    scalar: bool = False  # one number per batch entry: dims (1,) in v1, no dimension in v2
-
-
-@dataclass(frozen=True)
-class ModelProfile:
-    """What a context keeps of a model configuration, read once (docs/v1-behaviour.md §3.1)."""
-
-    name: str
-    max_batch_size: int
-    inputs: Mapping[str, TensorSpec]  # in configuration order
-    outputs: Mapping[str, TensorSpec]
-    stateful: bool = False  # has a sequence batcher
-    ensemble: bool = False
-    decoupled: bool = False
-    server: Capabilities = TRITON
-    open_inputs: bool = False  # declares none: any name is an input, of the type of its arrays
-    open_outputs: bool = False  # declares none: any name is an output
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those of the settings
-    #: Every v2 shape of this model starts with the batch dimension.
-    batching: bool = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "batching", self.max_batch_size > 0)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
 
 if TYPE_CHECKING:
-    from tritonclient_shim.core.model import ModelProfile
     from tritonclient_shim.migrate.draft import Draft
+    from tritonclient_shim.servers.base import ModelProfile
 
 
 @dataclass(frozen=True)

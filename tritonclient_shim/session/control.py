@@ -19,7 +19,6 @@ from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
     InferenceServerException,
-    InvalidRequest,
     ServerError,
     shown_cause,
 )
@@ -33,14 +32,13 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION
+from tritonclient_shim.servers.dialects import dialect_of
 from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session import models
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings import Settings
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.shm.regions import CUDA, SYSTEM, Region, RegionError, lookup
-from tritonclient_shim.translate import open_servers
 from tritonclient_shim.translate.status import (
     free_spelling,
     to_index,
@@ -60,9 +58,6 @@ NO_REGION_STATUS = "sharedmemorycontrol request did not return status"
 _INDEX = ("model_repository", "ask for the status of a model by its name")
 _LOADING = ("model_repository", "have the server's owner load and unload its models")
 _REGIONS = ("system_shared_memory", "pass tensors in requests, as arrays")
-
-#: The first Triton that adds the offset of a region once.
-_OFFSETS_ONCE = (2, 61)
 
 #: Seconds that unregistering waits for requests that use the region.
 PATIENCE = 10.0
@@ -164,15 +159,8 @@ def _documents(
     Models that the server refuses to describe are left out.
     """
     configs: Mapping[str, ModelConfigDocument] = _if_any(partial(backend.model_configs, names), {})
-    if configs or MODEL_CONFIGURATION in server.extensions:
-        return configs
-    instead = {}
-    for name in names:
-        metadata = _if_any(partial(backend.model_metadata, name), None)
-        if metadata is not None:
-            declared = settings.declared(name) or DeclaredModel(name)
-            instead[name] = read(open_servers.document_of, metadata, declared)
-    return instead
+    declared = [settings.declared(name) or DeclaredModel(name) for name in names]
+    return configs or dialect_of(server).documents(backend, declared)
 
 
 def _first_versions(backend: Backend, names: Iterable[str]) -> tuple[IndexRow, ...]:
@@ -252,27 +240,11 @@ def register(session: ServerSession, handle: object, request_id: int) -> None:
 def register_system(backend: Backend, name: str, key: str, byte_size: int, offset: int = 0) -> None:
     """Register a shared-memory object, also one with other names; raise BackendError."""
     if offset:
-        _check_offset(backend, name, byte_size, offset)
+        server = backend.server_metadata()
+        dialect_of(server).check_offset(server, name, byte_size, offset)
     with _registering.setdefault(backend.endpoint, forks.Lock()).lock:
         taken = [region.key for region in backend.shm_status()]
         backend.register_system(name, free_spelling(key, taken), byte_size, offset)
-
-
-def _check_offset(backend: Backend, name: str, byte_size: int, offset: int) -> None:
-    """Refuse an offset that the server would add twice: inference would read other bytes, or
-    memory behind the region, without an error (docs/v2-mapping.md §8).
-    """
-    server = backend.server_metadata()
-    if not server.release or server.release >= _OFFSETS_ONCE:
-        return
-    message = (
-        f"cannot register shared memory region '{name}' at offset {offset}: this server, Triton "
-        f"{server.version}, would read and write at twice that offset. Register the object from "
-        f"its beginning, with offset 0 and byte size {offset + byte_size}, and add {offset} to the "
-        f"offset of each input and output in it; or use Triton {_OFFSETS_ONCE[0]}."
-        f"{_OFFSETS_ONCE[1]} or later"
-    )
-    raise InvalidRequest(message, "UNIMPLEMENTED")
 
 
 def cuda_register(session: ServerSession, handle: object, request_id: int) -> None:

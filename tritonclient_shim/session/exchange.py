@@ -26,20 +26,19 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
-    ModelProfile,
     OutputSpec,
     V1Input,
     V1Reply,
     V1Request,
 )
 from tritonclient_shim.core.reading import read
+from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.plan import RequestPlan
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.open_servers import check_context, check_request
 from tritonclient_shim.translate.to_v1 import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -100,7 +99,7 @@ class Exchange:
         try:
             return self._prepare(profile, streaming)
         except InvalidRequest:
-            if profile.server.configurations:  # v1's server looked for the version first
+            if profile.dialect.numbers_versions:  # v1's server looked for the version first
                 name, protocol = self.model.name, self.session.endpoint.protocol
                 version = to_v2.version(name, self.version, protocol)
                 if version:
@@ -122,7 +121,7 @@ class Exchange:
             raise InvalidRequest(_DECOUPLED, "UNIMPLEMENTED")
         request, plan = self._make(profile)
         if streaming:
-            check_context(profile, -1, 0, streaming=True)
+            profile.dialect.check_context(profile, -1, 0, streaming=True)
         self.request = request
         self.plan = plan
         self.call = plan.calls.bind(request)
@@ -200,8 +199,9 @@ class Exchange:
         if not isinstance(reply, InferReply):
             raise self._backend_error()
         plan = self.plan
-        if not plan.profile.server.configurations:
-            self._check_version(reply)
+        dialect = plan.profile.dialect
+        if not dialect.numbers_versions:
+            dialect.check_reply(plan.profile, self.request, reply)
         elif plan.is_stateful:
             self._check_server(reply)
         if plan.replies.is_classified or not plan.replies.fits(reply):
@@ -213,13 +213,9 @@ class Exchange:
         error = self.outcome
         if not isinstance(error, BackendError):
             raise AssertionError("the exchange has no outcome yet")
-        described = not self.is_prepared or self.plan.profile.server.configurations
-        if isinstance(error, ForeignError) and error.refusal and not described:
-            # an HTTP framework, of a server that is not Triton
-            refusal = ServerError(error.refusal)
-            refusal.__cause__ = error
-            return refusal
-        return error
+        if not self.is_prepared or not isinstance(error, ForeignError):
+            return error
+        return self.plan.profile.dialect.refusal_of(error) or error
 
     def error(self, error: BackendError) -> InferenceServerException:
         """Return the error to raise from an error, in v1's words."""
@@ -272,23 +268,11 @@ class Exchange:
         if self.reloaded(Doubt.OTHER_SERVER):
             self._check_request()
 
-    def _check_version(self, reply: InferReply) -> None:
-        """Raise ServerError for a reply of another version than the one that was asked for."""
-        asked = self.request.model_version
-        answered = reply.model_version
-        if asked >= 0 and answered not in ("", str(asked)):
-            raise ServerError(
-                f"model '{self.model.name}' was asked for in version {asked}, and "
-                f"answered in version {answered}: the server does not obey versions; leave the "
-                "version out",
-                "UNIMPLEMENTED",
-            )
-
     def _check_request(self) -> None:
         """Raise InvalidRequest if the server that listens now would misunderstand the request."""
         profile = self.model.profile
         if profile is not None:
-            check_request(profile, self.request)
+            profile.dialect.check_request(profile, self.request)
 
 
 def _within_region(output: OutputSpec, sizes: Mapping[str, int]) -> OutputSpec:

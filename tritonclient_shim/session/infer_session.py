@@ -21,12 +21,12 @@ from tritonclient_shim.core.model import (
     Endpoint,
     InferCall,
     InferReply,
-    ModelProfile,
     V1Reply,
     V1Request,
     next_request_id,
 )
 from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange, Send
 from tritonclient_shim.session.in_flight import Callback, InFlight
@@ -36,7 +36,6 @@ from tritonclient_shim.session.reloads import Doubt
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
-from tritonclient_shim.translate import open_servers
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options, numbers_of
 from tritonclient_shim.translate.result import results_of
@@ -136,11 +135,12 @@ class InferSession(ServerSession):
             return
         asked = self.model_version, self.correlation_id, streaming
         try:
-            open_servers.check_context(known, *asked)
+            known.dialect.check_context(known, *asked)
         except InvalidRequest:
             if not self._model.reloaded(self, known, Doubt.REFUSED_HERE):
                 raise
-            open_servers.check_context(self._model.profile or known, *asked)
+            known = self._model.profile or known
+            known.dialect.check_context(known, *asked)
 
     def _find_model(self, request_id: int) -> None:
         """Read the model's configuration, unless it is known but has no version loaded.
@@ -261,7 +261,7 @@ class InferSession(ServerSession):
             if plan is None or not plan.suits(profile, arguments):
                 plan = compile_plan(profile, arguments, lookup)
             numbers = numbers_of(arguments)
-            if numbers.correlation_id and profile.server.sequences:
+            if numbers.correlation_id and profile.dialect.keeps_sequences:
                 self.correlation_id = numbers.correlation_id
             v1_request = plan.bind(
                 arguments=arguments,

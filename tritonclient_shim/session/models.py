@@ -1,24 +1,22 @@
 """What is known of the models of one server, and how a reload is noticed.
 
-A model's configuration is read once. A server of the Open Inference Protocol, KServe v2 without
-Triton's extensions, has none. Then the model's metadata are read instead. A server shows which it
-is when it is asked for a configuration, so Triton is asked nothing more. The connection remembers
-it for all models and contexts.
+A model's description is read once. The dialect of the server says what it is: Triton has a
+configuration. A server shows its dialect when it is asked for one (``servers/dialects.py``). The
+connection remembers it for all models and contexts.
 
-Configuration or metadata are read again when :mod:`~tritonclient_shim.session.reloads` says so. The
+A description is read again when :mod:`~tritonclient_shim.session.reloads` says so. The
 model may have been reloaded, or the server confused. A refusal costs one small request at most.
 
 Other labels show in no reply. So configuration and labels are read again before outputs are
 classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
 The connection remembers labels with the time when they were fetched.
-After that time, or on another connection, metadata are read again before any request. Another
-server may listen there by then.
+Some dialects' descriptions do not hold longer. After that time, or on another connection, they are
+read again before any request. Another server may listen there by then.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Callable, Dict, Sequence, TypeVar
@@ -33,26 +31,15 @@ from tritonclient_shim.core.errors import (
     TransportError,
     UnreadableReply,
 )
-from tritonclient_shim.core.model import (
-    Capabilities,
-    InferReply,
-    ModelProfile,
-    TensorSpec,
-    V1Reply,
-    V1Request,
-)
+from tritonclient_shim.core.model import InferReply, V1Reply, V1Request
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.servers.metadata import (
-    MODEL_CONFIGURATION,
-    KnownLabels,
-    KnownServer,
-    capabilities_of,
-)
-from tritonclient_shim.servers.triton_sentences import Meaning, recognise
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
+from tritonclient_shim.servers.dialects import describe
+from tritonclient_shim.servers.known import KnownLabels, KnownServer
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.settings.models import DeclaredModel
-from tritonclient_shim.translate import classes, config, open_servers, to_v2
+from tritonclient_shim.translate import classes, to_v2
 from tritonclient_shim.translate.to_v1 import ReplyPlan
 
 _Answer = TypeVar("_Answer")
@@ -60,12 +47,8 @@ _Answer = TypeVar("_Answer")
 #: Seconds for which a busy server is not asked for labels again.
 LABELS_PAUSE = 1.0
 
-#: Seconds for which labels are believed, and the metadata of a server without configurations.
+#: Seconds for which labels are believed, and descriptions that need not hold for longer.
 BELIEVED = 10.0
-
-#: How a server refuses a path or a call that it does not have, if it words a refusal.
-_REFUSED = frozenset(("NOT_FOUND", "UNIMPLEMENTED", "INVALID_ARGUMENT"))
-_OF_TRITON = (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)
 
 #: How many times this process has loaded or unloaded a model, on whatever server.
 _loads = 0
@@ -94,7 +77,7 @@ class KnownModel:
         self._declared = declared or DeclaredModel(name)
         #: As last read; None before, and while the model is not loaded.
         self.profile: ModelProfile | None = None
-        self._server: KnownServer | None = None  # without configurations, that has the model
+        self._server: KnownServer | None = None  # that has described the model
         self._index = index
         #: When a busy server last refused to answer for labels.
         self._labels_refused_at = -LABELS_PAUSE
@@ -108,45 +91,26 @@ class KnownModel:
         if profile is not None:
             return profile
         server = backend.known_server()
-        capabilities = server.capabilities(BELIEVED)
-        if capabilities is not None:
+        dialect = server.dialect(BELIEVED)
+        if dialect is not None:
             with suppress(ServerError, ForeignError):  # perhaps of another server
-                return self._keep(self._by_metadata(backend, capabilities), server)
+                return self._keep(dialect.describe(backend, self.name, self._declared), server)
         return self._ask_anew(backend)
 
     def present(self, backend: Backend) -> ModelProfile | None:
         """Return the profile if it need not be asked for."""
         profile = self.profile
-        if profile is None or profile.server.configurations:
+        if profile is None or profile.dialect.description_holds:
             return profile
         same = self._believed() and self._server is backend.known_server()
         return profile if same else None
 
     def _ask_anew(self, backend: Backend) -> ModelProfile:
         """Ask for the profile as if nothing were known of the server."""
-        try:
-            document = backend.model_config(self.name)
-        except BackendError as error:
-            capabilities = _capabilities_instead(backend, error)
-            server = backend.known_server()
-            server.learn(capabilities)
-            return self._keep(self._by_metadata(backend, capabilities), server)
-        backend.known_server().learn(None)
-        profile = read(config.to_profile, self.name, document)
-        return self._keep(replace(profile, labels=self._declared.labels()))
+        profile, server = describe(backend, self.name, self._declared)
+        return self._keep(profile, server)
 
-    def _by_metadata(self, backend: Backend, server: Capabilities) -> ModelProfile:
-        """Ask for the profile on a server without configurations. Raises BackendError."""
-        try:
-            metadata = backend.model_metadata(self.name)
-        except ForeignError as unknown:
-            if not unknown.no_such_call:
-                raise
-            # the HTTP framework refuses a path that no model's name makes, as with a slash in it
-            raise ServerError(f"model '{self.name}' is not found", "NOT_FOUND") from unknown
-        return read(open_servers.profile_of, self.name, metadata, server, self._declared)
-
-    def _keep(self, profile: ModelProfile, server: KnownServer | None = None) -> ModelProfile:
+    def _keep(self, profile: ModelProfile, server: KnownServer) -> ModelProfile:
         self._server = server
         self._read_at, self._loads = monotonic(), _loads
         if profile != self.profile:
@@ -285,20 +249,3 @@ class KnownModel:
 def _is_current(labels: KnownLabels) -> bool:
     """True if the labels need not be fetched again."""
     return labels.loads == _loads and monotonic() - labels.fetched_at < BELIEVED
-
-
-def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities:
-    """Return what the server can do, after the configuration of a model was refused with ``error``.
-
-    Raises BackendError: the same where the server has configurations, or is none of this protocol.
-    """
-    refused = isinstance(error, ServerError) and error.code in _REFUSED
-    if not error.no_such_call and (not refused or recognise(str(error), _OF_TRITON) is not None):
-        raise error
-    try:
-        metadata = backend.server_metadata()
-    except BackendError:
-        raise error from None
-    if MODEL_CONFIGURATION in metadata.extensions:
-        raise error
-    return capabilities_of(metadata)

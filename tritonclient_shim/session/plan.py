@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.model import ModelProfile, V1Input, V1Request
-from tritonclient_shim.translate import open_servers, request, to_v2
+from tritonclient_shim.core.model import V1Input, V1Request
+from tritonclient_shim.servers.base import ModelProfile
+from tritonclient_shim.translate import request, to_v2
 from tritonclient_shim.translate.request import (
     CLASS,
     RAW,
@@ -146,7 +147,7 @@ class Plan:
             next_id(),
         )
         if self._complete is not self.profile:
-            return open_servers.with_types(self._complete, v1_request)
+            return self._complete.dialect.with_types(self._complete, v1_request)
         return v1_request
 
     def with_plan(
@@ -167,7 +168,8 @@ class Plan:
 
 def compile_plan(profile: ModelProfile, arguments: RunArguments, look_up: LookUp) -> Plan:
     """Return the plan of a call. Raise v1's errors of everything before the inputs."""
-    complete = open_servers.completed(profile, arguments)
+    request.check_input_types(arguments)
+    complete = profile.dialect.complete(profile, arguments)
     options = request.parse_options(complete, arguments, look_up)
     batch_size = options.batch_size or 1
     binders = [

@@ -72,6 +72,6 @@ def doubt_of(error: BackendError) -> Doubt:
         return Doubt.INVALID
     if isinstance(error, ServerError):
         return Doubt.BUSY if error.code in _BUSY else Doubt.REFUSED
-    if isinstance(error, ForeignError) and error.refusal:
+    if isinstance(error, ForeignError) and error.http_status:
         return Doubt.REFUSED  # by an HTTP framework
     return Doubt.UNANSWERED

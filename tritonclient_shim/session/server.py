@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     shown_cause,
 )
 from tritonclient_shim.core.model import Endpoint, ServerMetadata, next_request_id
-from tritonclient_shim.servers.metadata import KnownServer, capabilities_of
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.settings.addresses import join_port, without_user
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.to_v1 import RequestContext, v1_text
@@ -125,10 +125,11 @@ class ServerSession:
         """
         try:
             known = self.backend.known_server()
-            known.id = known.id or self._metadata(known).name
+            if known.metadata is None or not known.metadata.name:
+                known.metadata = self._metadata(known)
         except (BackendError, RuntimeError, TimeoutError):
             return ""
-        return known.id
+        return known.metadata.name
 
     def _metadata(self, server: KnownServer) -> ServerMetadata:
         """Ask for the metadata of the server; see :meth:`Questions.ask`."""
@@ -243,10 +244,10 @@ class ServerSession:
             metadata = self._metadata(self.backend.known_server())
         except (BackendError, RuntimeError, TimeoutError):
             return
-        server = capabilities_of(metadata).server
         raise InvalidRequest(
-            f"this call needs a server with the extension {name}, and the server '{server}' "
-            f"has no such call over {self.endpoint.protocol}; expected one that has it: {remedy}",
+            f"this call needs a server with the extension {name}, and the server "
+            f"'{metadata.title}' has no such call over {self.endpoint.protocol}; expected one that "
+            f"has it: {remedy}",
             "UNIMPLEMENTED",
         ) from error
 

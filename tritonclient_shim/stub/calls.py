@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     cause_of,
 )
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.service import V1Service
 from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession

@@ -17,15 +17,8 @@ import numpy as np
 from tritonclient_shim.core import arguments, byte_strings, dtypes
 from tritonclient_shim.core.arguments import UINT32, UINT64, RunArguments, is_handle, unsigned
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import (
-    Buffer,
-    ModelProfile,
-    ShmSlice,
-    TensorSpec,
-    V1Input,
-    V1Output,
-    best_classes,
-)
+from tritonclient_shim.core.model import Buffer, ShmSlice, V1Input, V1Output, best_classes
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 
 RAW = (1,)
 CLASS = 2
@@ -97,8 +90,6 @@ def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> 
     """Return the options. Check in v1's order: types of inputs, numbers, outputs, batch size
     (docs/v1-behaviour.md §3.2).
     """
-    for name, value in run.inputs.items():
-        check_input_type(name, value)
     batch_size = numbers_of(run).batch_size
     outputs = run.outputs.items()
     requested = tuple([_output(profile, key, value, look_up) for key, value in outputs])
@@ -320,7 +311,13 @@ def _string_size(region: ReadableRegion, count: int) -> int:
 # ---------------------------------------------------------------------- arrays → tensor bytes
 
 
-def check_input_type(name: Any, value: Any) -> None:
+def check_input_types(run: RunArguments) -> None:
+    """Raise v1's error of the first input that no tensor can be made of."""
+    for name, value in run.inputs.items():
+        _check_input_type(name, value)
+
+
+def _check_input_type(name: Any, value: Any) -> None:
     """Raise v1's error unless a value of ``inputs`` is a list of arrays, a handle, or
     ``(handle, shape)`` (docs/v1-behaviour.md §3.3).
     """

@@ -19,7 +19,7 @@ from tritonclient_shim.core.model import (
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.translate.config import to_v1
+from tritonclient_shim.servers.configuration import to_v1
 from tritonclient_shim.translate.to_v1 import version_number
 
 #: The batch size under which v1.13 and later filed requests of the v2 protocol

@@ -15,14 +15,13 @@ from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import (
     InferReply,
-    ModelProfile,
     TensorOut,
-    TensorSpec,
     V1Output,
     V1Reply,
     V1Request,
     V1Result,
 )
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.servers.triton_sentences import FAILED_VERSION, Meaning, recognise
 from tritonclient_shim.translate import classes, to_v2
 
@@ -53,7 +52,9 @@ class ReplyPlan:
         #: The data types that an output may have, by its name; None for any.
         self._datatypes = {name: self._expected(spec) for name, spec in profile.outputs.items()}
         #: Those of outputs that the model does not declare.
-        self._undeclared: tuple[str, ...] | None = None if profile.open_outputs else ()
+        self._undeclared: tuple[str, ...] | None = ()
+        if profile.dialect.may_have_outputs(profile):
+            self._undeclared = None
 
     def _expected(self, spec: TensorSpec) -> tuple[str, ...] | None:
         # Classes that the server has made are strings, whatever the output's type. So any output
@@ -166,34 +167,13 @@ class _OutputReader(NamedTuple):
         return V1Result(name, datatype, dims, 0, classes=classes.from_scores(rows, count, known))
 
     def _entry_dims(self, spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the dims of one batch entry.
-
-        v2 does not check that a model returned a row per batch entry; v1's server did
-        (docs/v1-behaviour.md §3.4).
-        """
+        """Return the dims of one batch entry. Raise ServerError if the tensor has none for each."""
         if not self.batched:
             return shape
-        batch_size = self.batch_size
+        if len(shape) > 1 and shape[0] == self.batch_size:
+            return shape[1:]
         profile = self.profile
-        described = profile.server.configurations
-        if shape[:1] == (batch_size,):
-            return shape[1:] or (() if described else (1,))  # see TensorSpec.scalar
-        if described:
-            raise ServerError(
-                f"output '{spec.name}' for model '{profile.name}' has shape "
-                f"{to_v2.shape_text(shape)} but model configuration specifies shape "
-                f"{to_v2.shape_text((batch_size, *spec.dims))}",
-                "INTERNAL",
-            )
-        if batch_size == 1:  # a server that promises no batch dimension: all is the only entry's
-            return shape or (1,)
-        raise ServerError(
-            f"output '{spec.name}' of model '{profile.name}' has shape "
-            f"{to_v2.shape_text(shape)} in the answer to {batch_size} batch entries; expected as "
-            "many rows: send one entry at a time, or, for a model without a batch dimension, say "
-            "max_batch_size 0 in the setting models",
-            "INTERNAL",
-        )
+        return profile.dialect.entry_dims_of_other(profile, spec, shape, self.batch_size)
 
 
 def _reader_of(profile: ModelProfile, batch_size: int, output: V1Output) -> _OutputReader:
@@ -203,16 +183,13 @@ def _reader_of(profile: ModelProfile, batch_size: int, output: V1Output) -> _Out
         profile=profile,
         batch_size=batch_size,
         output=output,
-        spec=spec if profile.server.configurations else None,
+        spec=spec if profile.dialect.replies_as_described else None,
         batched=profile.batching and not is_shape_tensor,
     )
 
 
 def _spec_of(profile: ModelProfile, tensor: TensorOut) -> TensorSpec:
-    """Return the spec of a tensor whose type is not configured.
-
-    Metadata promise nothing: the reply alone says what its bytes are.
-    """
+    """Return the spec of a tensor of which the reply alone says what its bytes are."""
     spec = profile.outputs.get(tensor.name) or TensorSpec(tensor.name, tensor.datatype, ())
     return spec if spec.datatype == tensor.datatype else replace(spec, datatype=tensor.datatype)
 

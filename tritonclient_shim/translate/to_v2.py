@@ -19,18 +19,16 @@ from tritonclient_shim.core.model import (
     TENSOR,
     Buffer,
     InferCall,
-    ModelProfile,
     OutputForm,
     OutputSpec,
     TensorIn,
-    TensorSpec,
     V1Input,
     V1Output,
     V1Request,
     best_classes,
 )
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec, shape_text
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
-from tritonclient_shim.translate.open_servers import check_request
 
 
 class _Head(NamedTuple):
@@ -87,7 +85,7 @@ def compile_call(profile: ModelProfile, request: V1Request, protocol: str) -> Ca
     The plan is that of all requests with these inputs without their data, these outputs, and the
     same batch size and version, if all or none of them have a correlation id, and likewise flags.
     """
-    check_request(profile, request)
+    profile.dialect.check_request(profile, request)
     number = version(profile.name, request.model_version, protocol)
     if [item for item in request.inputs if item.dims is None or item.shm is not None]:
         for item in request.inputs:
@@ -98,7 +96,7 @@ def compile_call(profile: ModelProfile, request: V1Request, protocol: str) -> Ca
         model_version=number,
         inputs=tuple([_head(profile, item, request.batch_size) for item in request.inputs]),
         outputs=_outputs(profile, request),
-        binary=profile.server.binary,
+        binary=profile.dialect.takes_binary,
     )
 
 
@@ -196,30 +194,14 @@ def _head(profile: ModelProfile, item: V1Input, batch: int) -> _Head:
         spec = TensorSpec(item.name, item.datatype, item.dims or ())
     if spec is None:  # since the model has been reloaded
         raise InvalidRequest(f"unexpected inference input '{item.name}' for model '{profile.name}'")
-    if not spec.datatype and not profile.server.configurations:
-        raise untyped_input(profile, item.name)
     if not spec.datatype:
-        raise InvalidRequest(
-            f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
-            f"expected one of {dtypes.SHOWN}; send it with tritonclient",
-            "UNIMPLEMENTED",
-        )
+        raise profile.dialect.untyped_input(profile, item.name)
     dims = spec.dims if item.dims is None else item.dims
     # A shape tensor stands once for the whole batch.
     batched = profile.batching and not spec.is_shape_tensor
-    if spec.scalar and dims == (1,):
-        dims = ()
+    dims = profile.dialect.entry_shape(profile, spec, dims)
     shape = (batch, *dims) if batched else dims
     return _Head(name=item.name, datatype=spec.datatype, shape=shape)
-
-
-def untyped_input(profile: ModelProfile, name: str) -> InvalidRequest:
-    """Return the refusal of an input whose data type neither model nor request declares."""
-    return InvalidRequest(
-        f"the server declares no data type of input '{name}' of model '{profile.name}', and "
-        "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
-        "setting models"
-    )
 
 
 def entry_dims(
@@ -249,11 +231,6 @@ def fits(dims: tuple[int, ...], configured: tuple[int, ...]) -> bool:
     return len(dims) == len(configured) and all(
         wanted in (-1, size) for size, wanted in zip(dims, configured)
     )
-
-
-def shape_text(dims: Sequence[int]) -> str:
-    """Return dims as v1's server wrote them, without spaces (docs/v1-behaviour.md §3.4)."""
-    return "[" + ",".join(str(size) for size in dims) + "]"
 
 
 def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...]:
@@ -296,7 +273,7 @@ def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
     model (docs/v1-behaviour.md §4.2).
     """
     labels = bool(spec.label_filename) or profile.ensemble
-    return labels and profile.server.configurations
+    return labels and profile.dialect.has_labels
 
 
 def stateful(profile: ModelProfile, request: V1Request) -> bool:

@@ -13,7 +13,6 @@ from tritonclient_shim.core.errors import InvalidRequest
 from tritonclient_shim.core.model import (
     TENSOR,
     Buffer,
-    ModelProfile,
     ShmSlice,
     V1Input,
     V1Output,
@@ -22,6 +21,7 @@ from tritonclient_shim.core.model import (
     best_classes,
 )
 from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.translate import to_v2
 
 # --------------------------------------------------------------------------------- request
@@ -179,8 +179,9 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         raise InvalidRequest(f"inference request batch-size must be >= 1 for '{model}'")
     if batch_size != 1 and batch_size > largest:
         raise InvalidRequest(f"inference request batch-size must be <= {largest} for '{model}'")
-    if profile.open_inputs and header.input:
-        raise to_v2.untyped_input(profile, header.input[0].name)
+    dialect = profile.dialect
+    if header.input and dialect.may_have_inputs(profile):  # the header has no data types
+        raise dialect.untyped_input(profile, header.input[0].name)
     if len(header.input) != len(profile.inputs):
         raise InvalidRequest(
             f"expected {len(profile.inputs)} inputs but got {len(header.input)} inputs "
@@ -200,7 +201,7 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         in_region = region.byte_size if region else 0
         inputs.append((V1Input(item.name, dims, byte_size=in_region, shm=region), size))
     for output in header.output:
-        if output.name not in profile.outputs and not profile.open_outputs:
+        if output.name not in profile.outputs and not dialect.may_have_outputs(profile):
             raise InvalidRequest(f"unexpected inference output '{output.name}' for model '{model}'")
     return inputs
 

@@ -63,7 +63,8 @@ from tritonclient_shim.backends.replies import JsonFields
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, ModelConfigDocument
 from tritonclient_shim.core.reading import outcome_of, read
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.dialects import dialect_of
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 T = TypeVar("T")
@@ -80,7 +81,7 @@ _NOT_AWAITED = (
     "or crash; expected a fork with the hooks, or before such requests; under uWSGI set lazy-apps, "
     "or make these requests in the worker alone"
 )
-#: With one of these KServe's server refuses a command that has no name where it looks for one.
+#: With one of these a server refuses a command that has no name where it looks for one.
 _NAMELESS = ("UNKNOWN", "NOT_FOUND")
 
 
@@ -289,18 +290,19 @@ class GrpcBackend(StreamingBackend):
         return read(config_document, self._message("ModelConfig", name, version=version))
 
     def _command(self, rpc: str, name: str) -> None:
-        """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
+        """Call ``rpc``; some servers have the name in another field (docs/v2-mapping.md §14)."""
         try:
             self._ask(rpc, model_name=name)
         except ServerError as error:
-            if error.code not in _NAMELESS or self.server_metadata().name != "kserve":
+            if error.code not in _NAMELESS:
+                raise
+            dialect = dialect_of(self.server_metadata())
+            if not dialect.loads_by_repository:
                 raise
             try:
                 self._ask(rpc, repository_name=name, model_name=name)
             except ServerError as again:
-                if "ModelNotReady" not in again.message:  # KServe fails to put it into words
-                    raise
-                raise ServerError(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
+                raise dialect.load_refusal(again, name) from again
 
     def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
         reply = self._message(call, name, **fields)

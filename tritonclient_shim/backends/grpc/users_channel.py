@@ -21,7 +21,7 @@ from tritonclient_shim.backends.grpc.channel import (
 from tritonclient_shim.backends.grpc.greenlets import prepare_grpc, prepare_stream
 from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 
 #: The address of a channel is the user's secret; all channels share this endpoint.
 CHANNEL = Endpoint(GRPC, "channel")

@@ -35,7 +35,7 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
 )
 from tritonclient_shim.core.reading import outcome_of, read, shown
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.settings import Settings
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"

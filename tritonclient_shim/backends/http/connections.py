@@ -33,7 +33,7 @@ from tritonclient_shim.concurrency import forks
 from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Buffer, Endpoint
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 from tritonclient_shim.settings import DEFAULTS, Settings
 from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 

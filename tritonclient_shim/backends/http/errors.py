@@ -43,12 +43,6 @@ class Unanswered(TransportError):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
-#: Show at most this many validation errors of a request.
-_MOST_DETAILS = 3
-#: Show at most this many bytes of an error in an unknown format.
-_MOST_BYTES = 300
-
-
 class ErrorRule(NamedTuple):
     """An exception, libcurl's text for it, and the error it becomes."""
 
@@ -143,11 +137,10 @@ def refusal(status: int, body: Any, names: Iterable[str] = ()) -> BackendError:
         reply = json.loads(bytes(body))
         text = reply.get("error") if isinstance(reply, dict) else None
     except (ValueError, RecursionError, MemoryError):
-        reply = text = None
+        text = None
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
-        said = _detail(reply) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
-        error = ForeignError(wrong, said or wrong, status)
+        error = ForeignError(wrong, bytes(body), status)
         error.no_such_call = status in (404, 405, 501)
         return error
     said = user_message(text, names)
@@ -159,20 +152,3 @@ def _code(status: int, text: str) -> str:
     if status == 400 and recognise(text, (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)):
         return "NOT_FOUND"
     return CODES.get(status, "UNKNOWN")
-
-
-def _detail(reply: Any) -> str:
-    """Return what a server written with FastAPI, such as MLServer, says of a request; else ''.
-
-    Its list names the place and the error, and repeats the request, which is left out here.
-    """
-    detail = reply.get("detail") if isinstance(reply, dict) else None
-    rows = detail if isinstance(detail, list) else [{"msg": detail}]
-    texts = []
-    for row in rows[:_MOST_DETAILS]:
-        said = row.get("msg") if isinstance(row, dict) else None
-        place = row.get("loc") if isinstance(row, dict) else None
-        if isinstance(said, str):
-            where = ".".join(map(str, place)) if isinstance(place, list) else ""
-            texts.append(f"{where}: {said}" if where else said)
-    return "; ".join(texts)

@@ -29,7 +29,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import HTTP, Endpoint, InferCall
 from tritonclient_shim.core.reading import outcome_of
-from tritonclient_shim.servers.metadata import KnownServer
+from tritonclient_shim.servers.known import KnownServer
 
 _MOST_THREADS = 64
 _NOBODY = {

@@ -39,7 +39,7 @@ from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream, check_model_name
-from tritonclient_shim.servers.metadata import MODEL_CONFIGURATION
+from tritonclient_shim.servers.dialects import dialect_of
 from tritonclient_shim.service import stream_refusal
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
@@ -51,23 +51,18 @@ _OVERHEAD = 4096
 #: Seconds without an unanswered request after which the v2 stream is closed.
 _IDLE = 1.0
 _CLOSED = TransportError("its stream was closed")
-#: Triton 2.33 ends with a segmentation fault when a request on a stream names a model or a version
-#: that it does not have. This is the first release that is known to refuse it (docs/servers.md).
-_WITHOUT_CRASH = (2, 39)
 
 
 def is_fragile(backend: Backend) -> bool:
     """True if the server crashes at unknown models on a stream. Ask it once per connection."""
-    server = backend.known_server()
-    if server.fragile_streams is None:
+    metadata = backend.known_server().metadata
+    if metadata is None:
         try:
             metadata = backend.server_metadata()
         except BackendError:  # the stream will report what is wrong
             return False
-        server = backend.known_server()
-        old = (2,) <= metadata.release < _WITHOUT_CRASH
-        server.fragile_streams = old and MODEL_CONFIGURATION in metadata.extensions
-    return server.fragile_streams
+        backend.known_server().metadata = metadata
+    return dialect_of(metadata).ends_at_unknown_models(metadata)
 
 
 class _Entry:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Mapping, Sequence, Tuple
 
-from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.draft import Draft, owner
 from tritonclient_shim.migrate.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.migrate.rules.names import protocol_of
 from tritonclient_shim.scan.scopes import index, last_name
+from tritonclient_shim.servers.base import ModelProfile
 
 UNSAFE = (
     "an array of another datatype than the model's is refused, and so may be a model without "
@@ -277,7 +277,7 @@ def _is_input(
     if model is None:  # tritonclient takes np.bytes_ in arrays of objects for text
         return name is not None and "bytes_" not in draft.flows.attributes
     known = model.inputs.get(str(draft.constant(name)))
-    if known is None or known.scalar or known.datatype in ("", "BF16"):
+    if known is None or known.datatype in ("", "BF16"):
         return False
     return model.batching or isinstance(value, _VARIABLE) or len(_rows(value)) == 1
 

@@ -1,22 +1,17 @@
-"""Profiles of models without a server's configuration, and the setting ``models``."""
+"""Profiles of models without a server's configuration."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tritonclient_shim import configure
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import InferenceServerException, InvalidRequest, ServerError
 from tritonclient_shim.core.model import (
-    Capabilities,
     InferReply,
     ModelMetadata,
-    ModelProfile,
     ServerMetadata,
     ShmSlice,
     TensorMetadata,
@@ -25,20 +20,21 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Request,
 )
-from tritonclient_shim.servers.metadata import capabilities_of
-from tritonclient_shim.settings import SettingsError
-from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
-from tritonclient_shim.translate import open_servers, to_v1, to_v2
-from tritonclient_shim.translate.open_servers import profile_of
+from tritonclient_shim.servers.base import Dialect, ModelProfile
+from tritonclient_shim.servers.dialects import dialect_of
+from tritonclient_shim.servers.open_servers import OpenServer
+from tritonclient_shim.settings.models import UNLIMITED, declared_models
+from tritonclient_shim.translate import to_v1, to_v2
 
-SERVER = Capabilities("other 1")
+SERVER = OpenServer("other 1")
 X = TensorMetadata("x", "FP32", (-1, 4))
 
 
-def profile(*inputs: TensorMetadata, setting: Any = None, server: Capabilities = SERVER) -> Any:
+def profile(*inputs: TensorMetadata, setting: Any = None, server: Dialect = SERVER) -> Any:
     """Return the profile of a model with these inputs and the settings' mapping of it."""
     pairs = declared_models({"m": setting or {}})
-    return profile_of("m", ModelMetadata("m", "", inputs), server, dict(pairs)["m"])
+    assert isinstance(server, OpenServer)
+    return server.profile_of("m", ModelMetadata("m", "", inputs), dict(pairs)["m"])
 
 
 @pytest.mark.parametrize(
@@ -83,10 +79,16 @@ def test_settings_win() -> None:
 
 def test_undeclared_tensors_are_open() -> None:
     """Only where neither the model nor the setting names any on that side."""
-    assert (profile().open_inputs, profile().open_outputs) == (True, True)
-    assert (profile(X).open_inputs, profile(X).open_outputs) == (False, True)
+    assert open_sides(profile()) == (True, True)
+    assert open_sides(profile(X)) == (False, True)
     text: Any = {"outputs": {"y": {}}}
-    assert (profile(setting=text).open_inputs, profile(setting=text).open_outputs) == (True, False)
+    assert open_sides(profile(setting=text)) == (True, False)
+
+
+def open_sides(known: ModelProfile) -> tuple[bool, bool]:
+    """Return whether a model takes inputs, and has outputs, that it does not declare."""
+    dialect = known.dialect
+    return dialect.may_have_inputs(known), dialect.may_have_outputs(known)
 
 
 def plain_arguments(inputs: Any, outputs: Any) -> RunArguments:
@@ -106,7 +108,7 @@ def plain_arguments(inputs: Any, outputs: Any) -> RunArguments:
 )
 def test_types_of_arrays(array: Any, datatype: str) -> None:
     """An undeclared input has the type of its arrays."""
-    result = open_servers.completed(profile(), plain_arguments({"x": [array]}, {"y": 1}))
+    result = SERVER.complete(profile(), plain_arguments({"x": [array]}, {"y": 1}))
     assert result.inputs["x"].datatype == datatype
     assert list(result.outputs) == ["y"]
 
@@ -122,7 +124,7 @@ def test_types_of_arrays(array: Any, datatype: str) -> None:
 def test_arrays_that_are_no_tensor(value: Any) -> None:
     """Types that v2 lacks or that differ are refused, not reinterpreted."""
     with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
-        open_servers.completed(profile(), plain_arguments({"x": value}, {}))
+        SERVER.complete(profile(), plain_arguments({"x": value}, {}))
 
 
 def test_declared_models_stay_as_they_are() -> None:
@@ -130,9 +132,8 @@ def test_declared_models_stay_as_they_are() -> None:
     whole = profile(X, setting={"outputs": {"y": {"datatype": "FP32"}}})
     triton = ModelProfile("m", 0, {}, {})
     for known in (whole, triton):
-        assert (
-            open_servers.completed(known, plain_arguments({"z": [np.zeros(1)]}, {"w": 1})) is known
-        )
+        other = plain_arguments({"z": [np.zeros(1)]}, {"w": 1})
+        assert known.dialect.complete(known, other) is known
 
 
 def request(**changes: Any) -> V1Request:
@@ -153,7 +154,7 @@ def test_what_needs_an_extension(changes: dict[str, Any], extension: str) -> Non
     """A request is refused if the server lacks its extension, and sent if the server lists it."""
     with pytest.raises(InvalidRequest, match=f"needs the extension {extension}, .*'other 1'"):
         to_v2.infer_call(profile(X), request(**changes), "grpc")
-    server = capabilities_of(ServerMetadata("other", "1", (extension,)))
+    server = dialect_of(ServerMetadata("other", "1", (extension,)))
     assert to_v2.infer_call(profile(X, server=server), request(**changes), "grpc")
 
 
@@ -164,46 +165,8 @@ def test_binary_tensors() -> None:
         (ServerMetadata("other", "1", ("binary_tensor_data",)), True),
         (ServerMetadata("kserve", "0.21.0", ("model_repository_extension",)), True),
     ):
-        result = profile(X, server=capabilities_of(metadata))
+        result = profile(X, server=dialect_of(metadata))
         assert to_v2.infer_call(result, request(), "http").binary is binary
-
-
-def test_files(tmp_path: Path) -> None:
-    """The setting may be a JSON file with label files beside it. A label may be empty."""
-    (tmp_path / "labels").write_text("a\n\nc\r\n", "utf-8")
-    path = tmp_path / "models.json"
-    path.write_text(json.dumps({"m": {"outputs": {"y": {"labels": "labels"}}}}), "utf-8")
-    (pair,) = declared_models(path)
-    assert pair[1].labels() == {"y": ("a", "", "c")}
-    assert declared_models("{}") == ()
-    assert configure(models=str(path)).declared("m") == pair[1]
-    assert configure(models=str(path)).declared("n") is None
-    assert declared_models({"m": {}}) == (("m", DeclaredModel("m")),)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (3, "a mapping of model names"),
-        ("/no/such/file", "cannot be read"),
-        ("{", "no JSON"),
-        ({"m": 3}, "for model 'm' a mapping of max_batch_size, inputs, outputs"),
-        ({"m": {"max_batch": 3}}, "'max_batch' is none of these"),
-        ({"m": {"max_batch_size": -1}}, "as max_batch_size of model 'm' an integer"),
-        ({"m": {"inputs": []}}, "as inputs of model 'm' a mapping"),
-        ({"m": {"inputs": {"x": {"datatype": "FLOAT"}}}}, "as datatype of tensor 'x' one of BOOL"),
-        ({"m": {"inputs": {"x": {"datatype": []}}}}, "as datatype of tensor 'x' one of BOOL"),
-        ({"m": {"outputs": {"x": {"labels": "a\0b"}}}}, "cannot be read"),
-        pytest.param('{"m":' * 20_000, "this is no JSON", id="deep JSON"),
-        ({"m": {"inputs": {"x": {"dims": [-2]}}}}, "as dims of tensor 'x' a list of sizes"),
-        ({"m": {"outputs": {"y": {"labels": 3}}}}, "as labels of tensor 'y' a list of texts"),
-        ({"m": {"outputs": {"y": {"labels": "/no/such/file"}}}}, "cannot be read"),
-    ],
-)
-def test_what_is_no_setting(value: Any, message: str) -> None:
-    """A wrong description is refused with its place and what was expected. Nothing changes."""
-    with pytest.raises(SettingsError, match=message):
-        configure(models=value)
 
 
 def reply(*shape: int) -> InferReply:

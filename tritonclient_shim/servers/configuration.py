@@ -9,8 +9,9 @@ from typing import Any, Iterable, Mapping
 from google.protobuf import json_format
 
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec
+from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import model_config_pb2
+from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 
 #: Maps of the user's own texts: nothing below them is a field of the configuration.
 _USER_MAPS = frozenset({"metric_tags", "cc_model_filenames", "parameters"})
