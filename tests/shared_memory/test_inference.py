@@ -9,9 +9,25 @@ import numpy as np
 import pytest
 
 import tensorrtserver.shared_memory as shm
-from tensorrtserver.api import InferContext, InferenceServerException, serialize_string_tensor
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    SharedMemoryControlContext,
+    serialize_string_tensor,
+)
+from testbed import TritonServer
 from tests.generation_marks import not_on
-from tests.infer_cases import BOTH, ONE, RAMP, Completions, client_error, server_error
+from tests.infer_cases import (
+    BOTH,
+    END,
+    ONE,
+    RAMP,
+    START,
+    Completions,
+    client_error,
+    int32,
+    server_error,
+)
 from tests.scripted_triton import configuration, json_reply, scripted_triton
 from tests.shared_memory.shm_cases import Regions, contents, name_of
 from tritonclient_shim.shm.regions import RegionError
@@ -123,23 +139,74 @@ def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) ->
     np.testing.assert_array_equal(contents(handle, np.int32, 16), RAMP * 2)
 
 
+def announced_larger(memory: Regions) -> Any:
+    """Return a handle of more bytes than the 64 that are registered under its name."""
+    key = memory.new_key()
+    memory.control.register(memory.create(64, "announced", key))
+    return memory.create(4096, "announced", key)
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_an_output_announced_beyond_its_region(
     open_context: Connect, memory: Regions, asynchronous: bool
 ) -> None:
     """A handle of more bytes than were registered gets what the region has."""
     # docs/v1-behaviour.md §4.3
-    key, left, right = memory.new_key(), memory.holding(RAMP), memory.holding(RAMP)
-    memory.control.register(memory.create(64, "announced", key))
-    larger = memory.create(4096, "announced", key)
-    context, inputs = open_context("simple"), {"INPUT0": left, "INPUT1": right}
+    larger = announced_larger(memory)
+    context = open_context("simple")
     for _ in range(2):
         if asynchronous:
-            request = context.async_run(inputs, {"OUTPUT0": (RAW, larger)})
+            request = context.async_run(PAIR, {"OUTPUT0": (RAW, larger)})
             results = context.get_async_run_results(request, True)
         else:
-            results = context.run(inputs, {"OUTPUT0": (RAW, larger)})
+            results = context.run(PAIR, {"OUTPUT0": (RAW, larger)})
         np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+
+
+def test_an_output_of_a_sequence_announced_beyond_its_region(
+    open_context: Connect, memory: Regions
+) -> None:
+    """An output of a sequence may be announced larger than its region: nothing is sent twice."""
+    # docs/v1-behaviour.md §4.3
+    larger = announced_larger(memory)
+    context = open_context("sequence_sum", correlation_id=5300)
+    sums = []
+    for number, flags in ((3, START), (4, END)):
+        results = context.run(int32(number), {"OUTPUT": (RAW, larger)}, 1, flags)
+        sums.extend(values(results, "OUTPUT"))
+    assert sums == [[3], [7]]
+
+
+def test_a_region_registered_again_smaller(open_context: Connect, memory: Regions) -> None:
+    """An output ends with its region also after the region was registered again, smaller."""
+    # docs/v1-behaviour.md §4.3
+    key = memory.new_key()
+    larger = memory.create(4096, "announced", key)
+    memory.control.register(larger)
+    context = open_context("simple")
+    context.run(PAIR, {"OUTPUT0": (RAW, larger)})
+    memory.control.unregister(larger)
+    memory.control.register(memory.create(64, "announced", key))
+    results = context.run(PAIR, {"OUTPUT0": (RAW, larger)})
+    np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+
+
+def test_a_region_registered_again_smaller_elsewhere(
+    triton: TritonServer, open_context: Connect, way: str, memory: Regions
+) -> None:
+    """A context whose region another program made smaller is refused once, not for ever."""
+    key = memory.new_key()
+    larger = memory.create(4096, "announced", key)
+    memory.control.register(larger)
+    context = open_context("simple")
+    elsewhere = int(way == "HTTP")
+    with SharedMemoryControlContext(triton.url(elsewhere), elsewhere) as control:
+        control.unregister(larger)
+        control.register(memory.create(64, "announced", key))
+    with server_error("Invalid offset + byte size for shared memory region: 'announced'"):
+        context.run(PAIR, {"OUTPUT0": (RAW, larger)})
+    results = context.run(PAIR, {"OUTPUT0": (RAW, larger)})
+    np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
 
 
 @not_on("2.33", "destroys its own memory when the region of an output is too small")

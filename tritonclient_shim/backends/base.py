@@ -159,11 +159,13 @@ class Backend:
         """Register a POSIX shared-memory object; sizes in bytes."""
         place = {"key": key, "offset": offset, "byte_size": byte_size}
         self._ask("SystemSharedMemoryRegister", name, **place)
+        self.known_server().region_sizes[name] = byte_size
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """Register the device memory of a 64-byte IPC handle."""
         place = {"raw_handle": raw_handle, "device_id": device_id, "byte_size": byte_size}
         self._ask("CudaSharedMemoryRegister", name, **place)
+        self.known_server().region_sizes[name] = byte_size
 
     def unregister(self, name: str) -> None:
         """Forget a region of either kind: v1 had one name space. The name '' is no region."""
@@ -172,9 +174,11 @@ class Backend:
 
     def unregister_all(self) -> None:
         """Forget all regions of both kinds."""
+        self.known_server().region_sizes.clear()
         self._unregister("")
 
     def _unregister(self, name: str) -> None:
+        self.known_server().region_sizes.pop(name, None)
         self._ask("SystemSharedMemoryUnregister", name)
         self._ask("CudaSharedMemoryUnregister", name)
 

@@ -1,7 +1,7 @@
 """Questions to a server that may never answer: asked once at a time, and for a limited time.
 
-They follow a refusal or a result that has arrived already. A server that hangs must not keep the
-caller from it, and repeated calls must not pile up threads and connections.
+Most follow a refusal or a result that has arrived already; none is needed to go on. A server that
+hangs must not keep the caller, and repeated calls must not pile up threads and connections.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ class KnownServer:
         self.questions = Questions()
         #: Labels by class index, by model, version and output.
         self.labels: dict[tuple[str, str, str], KnownLabels] = {}
+        #: Bytes of registered regions of shared memory, by name. Other processes register too.
+        self.region_sizes: dict[str, int] = {}
         self.metadata: ServerMetadata | None = None  # None until it has been asked
 
     def learn(self, dialect: Dialect) -> None:

@@ -26,7 +26,7 @@ class Meaning(Enum):
     NOT_LOADED = auto()  # → an InferContext can be made, and fails at its first request
     UNKNOWN_MODEL = auto()  # → NOT_FOUND over HTTP, whatever the status
     REGION_IN_USE = auto()  # → to unregister it is tried again for a while
-    BEYOND_REGION = auto()  # → smaller outputs are sent again; INVALID_ARG on a stream
+    BEYOND_REGION = auto()  # → sizes of regions are forgotten; INVALID_ARG on a stream
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
     OTHER = auto()  # → a code of v1, if any
 

@@ -12,7 +12,7 @@ was a call.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Callable, Mapping, Tuple
+from typing import Callable, Tuple
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import (
@@ -26,7 +26,6 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
-    OutputSpec,
     V1Input,
     V1Reply,
     V1Request,
@@ -35,6 +34,7 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.output_regions import needs_sizes, within_regions
 from tritonclient_shim.session.plan import RequestPlan
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
@@ -97,7 +97,7 @@ class Exchange:
         backend = self.session.backend
         profile = self.model.present(backend) or self.model.read(backend)
         try:
-            return self._prepare(profile, streaming)
+            call = self._prepare(profile, streaming)
         except InvalidRequest:
             if profile.dialect.numbers_versions:  # v1's server looked for the version first
                 name, protocol = self.model.name, self.session.endpoint.protocol
@@ -107,13 +107,21 @@ class Exchange:
             # The profile may be outdated, or of a confused server: read it once more.
             if not self.model.reloaded(self.session, profile, Doubt.REFUSED_HERE):
                 raise
-        return self._prepare(self.model.read(backend), streaming)
+            call = self._prepare(self.model.read(backend), streaming)
+        if self.plan.calls.has_output_regions:
+            call = self.call = within_regions(call, self.model, backend)
+        return call
 
     def prepare_promptly(self, streaming: bool = False) -> InferCall | None:
         """Make request and call without asking the server; None if it may have to be asked."""
-        profile = self.model.present(self.session.backend)
+        backend = self.session.backend
+        profile = self.model.present(backend)
+        if profile is None:
+            return None
         with suppress(ServerError):  # the configuration is read again before it is raised
-            return self._prepare(profile, streaming) if profile else None
+            call = self._prepare(profile, streaming)
+            if not needs_sizes(call, backend):
+                return call
         return None
 
     def _prepare(self, profile: ModelProfile, streaming: bool) -> InferCall:
@@ -185,10 +193,10 @@ class Exchange:
             try:
                 return self._read()
             except BackendError as error:
-                call = self._call_within_regions(error)
-                if call is None and not self._may_repeat(error):
+                self._forget_regions(error)
+                if not self._may_repeat(error):
                     raise
-            self.outcome = send(call or self.prepare())
+            self.outcome = send(self.prepare())
             return self._read()
         except BackendError as error:
             raise self.error(error) from shown_cause(error)
@@ -226,25 +234,10 @@ class Exchange:
 
     # -------------------------------------------------------------- what the outcome calls for
 
-    def _call_within_regions(self, error: BackendError) -> InferCall | None:
-        """Return a smaller call, if an output ended behind its region.
-
-        v1's server only refused a result that did not fit (docs/v1-behaviour.md §4.3). Triton
-        refuses the request before it runs. Return None if all outputs end with their regions
-        already, or if the server does not list its regions in time.
-        """
-        call = self.call
-        if not self.is_prepared or call is None or self.plan.is_stateful:
-            return None
-        if not isinstance(error, ServerError) or not says(error.message, Meaning.BEYOND_REGION):
-            return None
-        try:
-            regions = self.model.ask_in_time("regions", self.session.backend.shm_status)
-        except (BackendError, RuntimeError, TimeoutError):
-            return None
-        sizes = {region.name: region.byte_size for region in regions}
-        outputs = tuple([_within_region(output, sizes) for output in call.outputs])
-        return None if outputs == call.outputs else call._replace(outputs=outputs)
+    def _forget_regions(self, error: BackendError) -> None:
+        """Forget the sizes of regions if one of them was smaller than known."""
+        if says(str(error), Meaning.BEYOND_REGION):
+            self.session.backend.known_server().region_sizes.clear()
 
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
@@ -273,17 +266,6 @@ class Exchange:
         profile = self.model.profile
         if profile is not None:
             profile.dialect.check_request(profile, self.request)
-
-
-def _within_region(output: OutputSpec, sizes: Mapping[str, int]) -> OutputSpec:
-    """Return the output, which ends with its region if it ended behind it."""
-    shm = output.shm
-    if shm is None or shm.region not in sizes:
-        return output
-    left = sizes[shm.region] - shm.offset
-    if not 0 < left < shm.byte_size:
-        return output
-    return output._replace(shm=shm._replace(byte_size=left))
 
 
 def _sent_once(_: ModelProfile) -> tuple[V1Request, RequestPlan]:

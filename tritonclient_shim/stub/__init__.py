@@ -235,10 +235,7 @@ class _Requests(Iterator[bytes]):
             return None
         call = exchange.number_call(str(self._next_id()))
         message = encode_request(call)
-        # outputs in regions may have to be asked for again; a message's bytes do not change
-        in_regions = [output for output in call.outputs if output.shm is not None]
-        if not in_regions:
-            exchange.drop_inputs()
+        exchange.drop_inputs()
         self.pending.put(_Sent(exchange, id=call.request_id, use=shm_use(call)))
         return message
 

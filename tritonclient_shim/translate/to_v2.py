@@ -47,6 +47,7 @@ class CallPlan(NamedTuple):
     inputs: tuple[_Head, ...]
     outputs: tuple[OutputSpec, ...]
     binary: bool
+    has_output_regions: bool
 
     def bind(self, request: V1Request) -> InferCall:
         """Return the call of a request of this kind."""
@@ -91,12 +92,15 @@ def compile_call(profile: ModelProfile, request: V1Request, protocol: str) -> Ca
         for item in request.inputs:
             if item.name in profile.inputs:
                 entry_dims(profile, profile.inputs[item.name], item.dims)
+    inputs = tuple([_head(profile, item, request.batch_size) for item in request.inputs])
+    outputs = _outputs(profile, request)
     return CallPlan(
         model_name=profile.name,
         model_version=number,
-        inputs=tuple([_head(profile, item, request.batch_size) for item in request.inputs]),
-        outputs=_outputs(profile, request),
+        inputs=inputs,
+        outputs=outputs,
         binary=profile.dialect.takes_binary,
+        has_output_regions=any(output.shm is not None for output in outputs),
     )
 
 
