@@ -7,6 +7,7 @@ checkout and where the repository is hosted.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tritonclient_shim  # noqa: E402  (the line above makes it importable)
+from tritonclient_shim.cli.guide import sections  # noqa: E402
+from tritonclient_shim.registry import ENTRIES  # noqa: E402
 
 project = "tritonclient-shim"
 author = "The maintainers of tritonclient-shim"
@@ -70,6 +73,93 @@ _CONTENTS = {
     ),
 }
 
+# ------------------------------------------------------- the migration guide, a page per section
+
+GUIDE = (ROOT / "migration_guide.md").read_text("utf-8")
+#: The folder of the pages, which are written anew for each build.
+GUIDE_PAGES = ROOT / "docs" / "guide"
+#: Sections that stay on the guide's first page; the FAQ has a page of its own.
+_ON_THE_FIRST_PAGE = ("three-rungs", "when-to-use-the-gateway-instead")
+#: A link to a section of the guide, from another page and in the guide itself.
+_TO_A_SECTION = re.compile(r"\]\([./]*migration_guide\.md#([\w-]+)\)")
+_IN_THE_GUIDE = re.compile(r"\]\(#([\w-]+)\)")
+#: A link from the guide to another page.
+_TO_A_PAGE = re.compile(r"\]\((?!https?:|[#/])")
+
+
+def _pages_of_sections() -> dict[str, str]:
+    """Return the page of each section of the guide, with the section's anchor if it has one."""
+    pages = {}
+    page = ""
+    for anchor, section in sections().items():
+        if section.text not in GUIDE:  # of the settings
+            continue
+        if section.level > 2:
+            pages[anchor] = f"{page}#{anchor}"
+        elif anchor == "faq":
+            pages[anchor] = page = "/docs/faq.md"
+        elif section.level < 2 or anchor in _ON_THE_FIRST_PAGE:
+            page = "/migration_guide.md"
+            pages[anchor] = f"{page}#{anchor}"
+        else:
+            pages[anchor] = page = f"/docs/guide/{anchor}.md"
+    return pages
+
+
+_PAGES = _pages_of_sections()
+
+
+def _with_links(text: str, form: re.Pattern[str]) -> str:
+    """Return text whose links of a form lead to the pages of the guide's sections."""
+    return form.sub(lambda link: f"]({_PAGES[link[1]]})", text)
+
+
+def _ids_of(anchor: str) -> str:
+    """Return a line with the ids of a section, so that the search finds it by an id."""
+    ids = [id for id, entry in ENTRIES.items() if entry.anchor == anchor]
+    return f"\nNotices and reports name this section by {', '.join(ids)}.\n" if ids else ""
+
+
+def _write_guide() -> None:
+    """Write a page for each section of the guide, because the search finds pages."""
+    shutil.rmtree(GUIDE_PAGES, ignore_errors=True)
+    GUIDE_PAGES.mkdir()
+    for anchor, section in sections().items():
+        if _PAGES.get(anchor) == f"/docs/guide/{anchor}.md":
+            text = re.sub(r"^#(#+ )", r"\1", section.text, flags=re.M) + _ids_of(anchor)
+            text = _TO_A_PAGE.sub("](/", _with_links(text, _IN_THE_GUIDE))
+            (GUIDE_PAGES / f"{anchor}.md").write_text(text, "utf-8")
+
+
+_write_guide()
+
+
+def _link_sections(_app: object, page: str, source: list[str]) -> None:
+    """Cut the guide to its first page. Let links to it lead to the pages of its sections."""
+    if page == "migration_guide":
+        first = next(name for name in _PAGES.values() if name.startswith("/docs/guide/"))
+        heading = sections()[Path(first).stem].text.partition("\n")[0]
+        listed = "\n".join(name for name in _PAGES.values() if name.startswith("/docs/guide/"))
+        contents = f"## Sections\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+        source[0] = source[0].partition(f"\n{heading}\n")[0] + f"\n{contents}"
+        source[0] = _with_links(source[0], _IN_THE_GUIDE)
+    source[0] = _with_links(source[0], _TO_A_SECTION)
+
+
+def _link_docstrings(_app: object, *described: Any) -> None:
+    """Let a docstring's name of a section of the guide be a link."""
+    lines = described[-1]
+    for number, line in enumerate(lines):
+        lines[number] = re.sub(
+            r"migration_guide\.md#([\w-]+)", lambda name: _as_rst(_PAGES[name[1]]), line
+        )
+
+
+def _as_rst(page: str) -> str:
+    """Return a link to a page in reStructuredText."""
+    return f":doc:`{page.partition('#')[0][: -len('.md')]}`"
+
+
 _FAQ_GOES_HERE = "<!-- here docs/conf.py inserts the FAQ of migration_guide.md -->"
 
 
@@ -85,8 +175,7 @@ def _insert_faq(_app: object, page: str, source: list[str]) -> None:
     """Show the FAQ of the migration guide on a page of its own, a level higher."""
     if page != "docs/faq":
         return
-    guide = (ROOT / "migration_guide.md").read_text("utf-8")
-    faq = guide.partition("\n## FAQ\n")[2].partition("\n## ")[0]
+    faq = GUIDE.partition("\n## FAQ\n")[2].partition("\n## ")[0]
     faq = faq.replace("\n### ", "\n## ").replace("](#", "](../migration_guide.md#")
     assert faq and _FAQ_GOES_HERE in source[0]
     source[0] = source[0].replace(_FAQ_GOES_HERE, faq)
@@ -115,7 +204,7 @@ _LABELLED = re.compile(r"^\*\*([^*\n]+)\*\*\n```python ([\w ]+)\n(.*?)^```\n", r
 
 def _show_tabs(_app: object, page: str, source: list[str]) -> None:
     """Show what replaces a block of v1 as tabs below it; one choice holds for the whole guide."""
-    if page != "migration_guide":
+    if not page.startswith("docs/guide/"):
         return
     tab_set: list[tuple[str, str, str]] = []  # label, column and code of each tab
 
@@ -150,3 +239,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", _show_tabs)
     app.connect("source-read", _link_pages)
     app.connect("source-read", _insert_faq)
+    app.connect("source-read", _link_sections)
+    app.connect("autodoc-process-docstring", _link_docstrings)
