@@ -119,6 +119,12 @@ def image_scores(model, request):
     return reply(("probabilities", scores))
 
 
+def repeated(model, request):
+    """Return INPUT0 as each output that the request asks for."""
+    values = tensor_of(request, "INPUT0").as_numpy()
+    return reply(*[(name, values) for name in request.requested_output_names()])
+
+
 def sequence(model, request):
     """Return the sum of all INPUT values since START of the sequence that CORRID names."""
     value = tensor_of(request, "INPUT").as_numpy()
@@ -141,6 +147,6 @@ def version(model, request):
 
 _FUNCTIONS = (
     *(add_sub, constant, doubling, extra_row, failing, first_output_only, flowers, identity),
-    *(image_scores, sequence, version),
+    *(image_scores, repeated, sequence, version),
 )
 BEHAVIOURS = {"slow": identity, **{function.__name__: function for function in _FUNCTIONS}}

@@ -45,7 +45,7 @@ def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config
 _PYTHON: Config = {"backend": "python", "instance_group": [{"kind": Name("KIND_CPU")}]}
 
 
-def _model(
+def model(
     behaviour: str | None,
     inputs: Sequence[Config],
     outputs: Sequence[Config],
@@ -64,10 +64,10 @@ def _model(
 def _add_sub(datatype: str, batch: int = 8) -> Model:
     inputs = [tensor(f"INPUT{i}", datatype, [16]) for i in (0, 1)]
     outputs = [tensor(f"OUTPUT{i}", datatype, [16]) for i in (0, 1)]
-    return _model("add_sub", inputs, outputs, batch)
+    return model("add_sub", inputs, outputs, batch)
 
 
-def _identity(
+def identity(
     datatype: str,
     dims: Sequence[int] = (-1,),
     batch: int = 8,
@@ -75,14 +75,14 @@ def _identity(
     **each: Any,
 ) -> Model:
     pair = [tensor(name, datatype, dims, **each) for name in ("INPUT0", "OUTPUT0")]
-    return _model(behaviour, pair[:1], pair[1:], batch)
+    return model(behaviour, pair[:1], pair[1:], batch)
 
 
 def _classify(
     datatype: str = "fp32", dims: Sequence[int] = (10,), batch: int = 8, labels: int = 10
 ) -> Model:
     inputs, outputs = [tensor("INPUT", datatype, dims)], [tensor("OUTPUT", datatype, dims)]
-    return _model("identity", inputs, outputs, batch, _labels(labels))
+    return model("identity", inputs, outputs, batch, _labels(labels))
 
 
 def _labels(count: int) -> list[str]:
@@ -102,7 +102,7 @@ def _sequence(strategy: Config, datatype: str = "int32", size: int = 1, labels: 
     inputs, outputs = [tensor("INPUT", datatype, [size])], [tensor("OUTPUT", datatype, [size])]
     if not labels:
         outputs.append(tensor("CORRID", "uint64", [1]))
-    return _model("sequence", inputs, outputs, 32, _labels(labels), sequence_batching=batcher)
+    return model("sequence", inputs, outputs, 32, _labels(labels), sequence_batching=batcher)
 
 
 def _control(name: str, kind: str, datatype: str = "") -> Config:
@@ -110,11 +110,11 @@ def _control(name: str, kind: str, datatype: str = "") -> Config:
     return {"name": name, "control": [{"kind": Name(kind), **values}]}
 
 
-def _ensemble(inputs: list[Config], outputs: list[Config], *steps: Config) -> Model:
-    return _model(None, inputs, outputs, ensemble_scheduling={"step": list(steps)})
+def ensemble(inputs: list[Config], outputs: list[Config], *steps: Config) -> Model:
+    return model(None, inputs, outputs, ensemble_scheduling={"step": list(steps)})
 
 
-def _step(model: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Config:
+def step(model: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Config:
     maps = {"input_map": inputs, "output_map": outputs}
     entries = {
         name: [{"key": key, "value": value} for key, value in names.items()]
@@ -142,12 +142,12 @@ MODELS: dict[str, Model] = {
     "simple": _add_sub("int32"),
     "simple_nobatch": _add_sub("int32", batch=0),
     "simple_string": _add_sub("string"),
-    **{f"identity_{name}": _identity(name) for name in DATATYPES},
-    "identity_2d": _identity("fp32", (-1, -1)),
-    "identity_nobatch": _identity("fp32", (-1, -1), batch=0),
-    "identity_string_nobatch": _identity("string", batch=0),
-    "identity_string_2d": _identity("string", (-1, -1)),
-    "identity_reshape": _identity("fp32", (4,), reshape={"shape": [2, 2]}),
+    **{f"identity_{name}": identity(name) for name in DATATYPES},
+    "identity_2d": identity("fp32", (-1, -1)),
+    "identity_nobatch": identity("fp32", (-1, -1), batch=0),
+    "identity_string_nobatch": identity("string", batch=0),
+    "identity_string_2d": identity("string", (-1, -1)),
+    "identity_reshape": identity("fp32", (4,), reshape={"shape": [2, 2]}),
     "classify": _classify(),
     "classify_nolabels": _classify(labels=0),
     "classify_nobatch": _classify(batch=0),
@@ -155,72 +155,74 @@ MODELS: dict[str, Model] = {
     "classify_fp64": _classify("fp64"),
     "classify_int32": _classify("int32"),
     "classify_variable": _classify(dims=(-1,)),
-    "image_classifier": _model(
+    "image_classifier": model(
         "image_scores",
         [tensor("input", "fp32", [3, 224, 224], format=Name("FORMAT_NCHW"))],
         [tensor("probabilities", "fp32", [1000])],
         labels=_labels(1000),
     ),
-    "flowers": _model(
+    "flowers": model(
         "flowers", [tensor("values", "fp64", [4])], [tensor("predict_proba", "fp64", [3])]
     ),
     "sequence_sum": _sequence(_DIRECT),
     "sequence_oldest": _sequence(_OLDEST),
     "sequence_labels": _sequence(_DIRECT, "fp32", 10, labels=10),
     "slow": _with(
-        _identity(*_ONE, batch=0, behaviour="slow"),
+        identity(*_ONE, batch=0, behaviour="slow"),
         instance_group=[{"count": 4, "kind": Name("KIND_CPU")}],
     ),
-    "failing": _identity(*_ONE, behaviour="failing"),
+    "failing": identity(*_ONE, behaviour="failing"),
     "multi_version": _with(
-        _identity(*_ONE, behaviour="version"), versions=(1, 2, 3), version_policy={"all": {}}
+        identity(*_ONE, behaviour="version"), versions=(1, 2, 3), version_policy={"all": {}}
     ),
-    "ensemble_simple": _ensemble(
+    "ensemble_simple": ensemble(
         [tensor(f"INPUT{i}", "int32", [16]) for i in (0, 1)],
         [tensor("OUTPUT0", "int32", [16])],
-        _step("simple", {"INPUT0": "INPUT0", "INPUT1": "INPUT1"}, {"OUTPUT0": "sum"}),
-        _step("identity_int32", {"INPUT0": "sum"}, {"OUTPUT0": "OUTPUT0"}),
+        step("simple", {"INPUT0": "INPUT0", "INPUT1": "INPUT1"}, {"OUTPUT0": "sum"}),
+        step("identity_int32", {"INPUT0": "sum"}, {"OUTPUT0": "OUTPUT0"}),
     ),
-    "ensemble_classify": _ensemble(
+    "ensemble_classify": ensemble(
         [tensor("INPUT", "fp32", [10])],
         [tensor("OUTPUT", "fp32", [10])],
-        _step("classify", {"INPUT": "INPUT"}, {"OUTPUT": "OUTPUT"}),
+        step("classify", {"INPUT": "INPUT"}, {"OUTPUT": "OUTPUT"}),
     ),
-    "tensor_names": _model("doubling", [tensor("in/put:0", "fp32", [4])], _FP32_4),
-    "omits_output": _model(
+    "tensor_names": model("doubling", [tensor("in/put:0", "fp32", [4])], _FP32_4),
+    "omits_output": model(
         "first_output_only",
         [tensor("INPUT0", *_ONE)],
         [tensor("OUTPUT0", *_ONE), tensor("OUTPUT1", *_ONE)],
     ),
-    "wrong_rows": _identity(*_ONE, behaviour="extra_row"),
+    "wrong_rows": identity(*_ONE, behaviour="extra_row"),
     "queue_policy": _with(
-        _identity(*_ONE, behaviour="slow"), dynamic_batching={"default_queue_policy": _QUEUE}
+        identity(*_ONE, behaviour="slow"), dynamic_batching={"default_queue_policy": _QUEUE}
     ),
-    "two_inputs_variable": _model(
+    "two_inputs_variable": model(
         "identity",
         [tensor(f"INPUT{i}", "fp32", [-1]) for i in (0, 1)],
         [tensor(f"OUTPUT{i}", "fp32", [-1]) for i in (0, 1)],
     ),
     # for the benchmarks: large in one direction, with little work in the model
-    "large_in": _model(
+    "large_in": model(
         "constant",
         [tensor("INPUT0", "fp32", [3, 224, 224])],
         [tensor("OUTPUT0", "fp32", [1000])],
     ),
-    "batch_64": _identity("fp32", batch=64),
-    "large_out": _model(
+    "batch_64": identity("fp32", batch=64),
+    "large_out": model(
         "constant", [tensor("INPUT0", "fp32", [1])], [tensor("OUTPUT0", "fp32", [4_980_736])]
     ),
-    "spare": _identity(*_ONE),
-    "broken": _identity(*_ONE, behaviour="broken"),
+    "spare": identity(*_ONE),
+    "broken": identity(*_ONE, behaviour="broken"),
 }
 LOADED_AT_START = tuple(name for name in MODELS if name not in NOT_LOADED)
 
 
-def write(folder: Path, names: Iterable[str] = MODELS) -> None:
-    """Write the named models under ``folder``."""
+def write(
+    folder: Path, names: Iterable[str] = MODELS, models: Mapping[str, Model] = MODELS
+) -> None:
+    """Write the named models of a table under ``folder``."""
     for name in names:
-        _write_model(folder / name, name, MODELS[name])
+        _write_model(folder / name, name, models[name])
 
 
 def _write_model(folder: Path, name: str, model: Model) -> None:
