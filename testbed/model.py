@@ -119,6 +119,14 @@ def image_scores(model, request):
     return reply(("probabilities", scores))
 
 
+def refusing(model, request):
+    """Refuse with the code that INPUT0 names, and a text that has words of gRPC."""
+    name = tensor_of(request, "INPUT0").as_numpy().reshape(-1)[0].decode()
+    code = getattr(pb_utils.TritonError, name)
+    error = pb_utils.TritonError("the store said: Socket closed", code)
+    return pb_utils.InferenceResponse([], error=error)
+
+
 def repeated(model, request):
     """Return INPUT0 as each output that the request asks for."""
     values = tensor_of(request, "INPUT0").as_numpy()
@@ -147,6 +155,6 @@ def version(model, request):
 
 _FUNCTIONS = (
     *(add_sub, constant, doubling, extra_row, failing, first_output_only, flowers, identity),
-    *(image_scores, repeated, sequence, version),
+    *(image_scores, refusing, repeated, sequence, version),
 )
 BEHAVIOURS = {"slow": identity, **{function.__name__: function for function in _FUNCTIONS}}

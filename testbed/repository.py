@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, Mapping, Sequence
 Config = Dict[str, Any]
 SOURCE = Path(__file__).with_name("model.py")
 LABELS_FILE = "labels.txt"
-NOT_LOADED = ("spare", "broken", "flowers", "batch_64", "large_in", "large_out")
+NOT_LOADED = ("spare", "broken", "refusing", "flowers", "batch_64", "large_in", "large_out")
 # v1's thirteen datatypes and BF16: the name in "identity_<name>" and in the configuration
 DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
@@ -211,6 +211,7 @@ MODELS: dict[str, Model] = {
     "large_out": model(
         "constant", [tensor("INPUT0", "fp32", [1])], [tensor("OUTPUT0", "fp32", [4_980_736])]
     ),
+    "refusing": identity("string", batch=0, behaviour="refusing"),
     "spare": identity(*_ONE),
     "broken": identity(*_ONE, behaviour="broken"),
 }
