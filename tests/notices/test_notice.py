@@ -147,6 +147,42 @@ def test_all_notices_usage_patterns(tmp_path: Path) -> None:
     assert "tensorrtserver.api.*Context(verbose=) is deprecated" in done.stderr
 
 
+WRONG_DATATYPE = """\
+import numpy as np
+from tensorrtserver.api import *
+from tritonclient_shim import testing
+
+@testing.model(inputs=[("I", "INT32", [2])], outputs=[("O", "INT32", [2])], max_batch_size=8)
+def echo(inputs):
+    return {"O": inputs["I"]}
+
+OUTPUTS = {"O": InferContext.ResultFormat.RAW}
+with testing.server(echo=echo) as server:
+    context = InferContext(server.grpc, ProtocolType.GRPC, "echo")
+    for _ in range(3):
+        context.run({"I": [np.ones(2, np.float32)]}, OUTPUTS)
+    context.run({"I": [np.ones(2, np.int32)]}, OUTPUTS)
+    request = context.async_run({"I": [np.ones(2, ">i4")]}, OUTPUTS)
+    context.get_async_run_results(request, True)
+"""
+
+
+def test_arrays_of_another_datatype(tmp_path: Path) -> None:
+    """In mode ``all``, arrays whose bytes an input misreads are reported once at each line."""
+    done = run(tmp_path, WRONG_DATATYPE, TRITON_SHIM_WARNINGS="all")
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "is INT32" in line]
+    places = [os.path.basename(line.partition(CATEGORY)[0]) for line in lines]
+    assert places == ["script.py:13", "script.py:15"]
+    assert lines[0].endswith(
+        "Input 'I' is INT32 and its array is float32: the server takes the bytes as they are. "
+        "Convert the array: astype('int32'). tritonclient raises an error. "
+        "`tritonclient-shim guide inference`"
+    )
+    assert "'I' is INT32 and its array is >i4" in lines[1]
+    assert "is INT32" not in run(tmp_path, WRONG_DATATYPE).stderr
+
+
 PLACES = {
     "subclass": (
         "from tensorrtserver.api import *\n"

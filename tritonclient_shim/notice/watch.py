@@ -60,6 +60,11 @@ def handle_use(id: str, facade: FrameType) -> bool:
     return recorder is None and mode not in _EVERY
 
 
+def wants_all() -> bool:
+    """True if each use is to be noticed at each line."""
+    return _state.mode == "all"
+
+
 def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     if state.headline_given:
         return

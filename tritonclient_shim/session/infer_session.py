@@ -26,6 +26,7 @@ from tritonclient_shim.core.model import (
     next_request_id,
 )
 from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.notice.datatypes import check_datatypes
 from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange, Send
@@ -260,6 +261,7 @@ class InferSession(ServerSession):
         try:
             if plan is None or not plan.suits(profile, arguments):
                 plan = compile_plan(profile, arguments, lookup)
+                check_datatypes(profile, arguments.inputs)
             numbers = numbers_of(arguments)
             if numbers.correlation_id and profile.dialect.keeps_sequences:
                 self.correlation_id = numbers.correlation_id
