@@ -1,11 +1,10 @@
 """The retired TensorRT Inference Server (TRTIS v1) client, over tritonclient.
 
 As in v1, this package binds no names: import ``tensorrtserver.api``,
-``tensorrtserver.shared_memory`` or ``tensorrtserver.cuda_shared_memory``
-(docs/v1-behaviour.md §1.1).
+``tensorrtserver.shared_memory`` or ``tensorrtserver.cuda_shared_memory``.
 
-Docstrings cite the specification, which is in the repository and in the source distribution:
-``docs/v1-behaviour.md`` for what v1 did, ``docs/v2-mapping.md`` for what a v2 server does.
+Docstrings name ids such as TS051, and sections of the migration guide. ``tritonclient-shim guide
+TS051`` prints the section.
 
 Raises
 ------

@@ -15,8 +15,6 @@ protocols, with the checks, errors and statuses of a real server::
 
     with testing.server(simple=simple) as triton:
         context = InferContext(triton.grpc, ProtocolType.GRPC, "simple")
-
-docs/testing.md says more.
 """
 
 from __future__ import annotations

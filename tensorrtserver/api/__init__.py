@@ -1,9 +1,8 @@
 """The v1 client API: contexts, exceptions and messages, as in 1.15 and all earlier releases.
 
-``from tensorrtserver.api import *`` binds exactly the names that v1 bound
-(docs/v1-behaviour.md §1.2). ``tests/installation/test_star_import.py`` lists them. The messages,
-the exception and text_format are imported when a program first uses their names, as a star import
-does.
+``from tensorrtserver.api import *`` binds exactly the names that v1 bound.
+``tests/installation/test_star_import.py`` lists them. The messages, the exception and text_format
+are imported when a program first uses their names, as a star import does.
 """
 
 import importlib

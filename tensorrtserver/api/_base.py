@@ -1,8 +1,8 @@
 """The base class of all contexts, ``ProtocolType``, ``serialize_string_tensor``, and types.
 
 The types of arguments and results are for type checkers and editors. They accept every form that v1
-took (docs/v1-behaviour.md §3). That includes a dict that a program has put into a variable first:
-of its values checkers know no more than ``object``.
+took. That includes a dict that a program has put into a variable first: of its values checkers know
+no more than ``object``.
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ class Context:
 
 
 class ProtocolType(IntEnum):
-    """The protocols that a context can use; the members equal the ints 0 and 1
-    (docs/v1-behaviour.md §1.5).
+    """The protocols that a context can use; the members equal the ints 0 and 1.
     """
 
     HTTP = 0
@@ -118,7 +117,7 @@ class ProtocolType(IntEnum):
 
     @classmethod
     def from_str(cls, value: str) -> ProtocolType:
-        """Return the member of a protocol's name (docs/v1-behaviour.md §1.5).
+        """Return the member of a protocol's name.
 
         Deprecated [TS011], see migration_guide.md#connections. Instead: import
         tritonclient.grpc on gRPC, import tritonclient.http over HTTP.
@@ -157,7 +156,7 @@ _BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
 
 
 def serialize_string_tensor(input_tensor: Any) -> Any:
-    """Serialise a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
+    """Serialise a string tensor, for a shared-memory region.
 
     Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is
@@ -179,7 +178,7 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
     InferenceServerException
         `input_tensor` is no array, is empty, or has another dtype.
     UnicodeEncodeError
-        An element has an unpaired surrogate (docs/v1-behaviour.md §3.6).
+        An element has an unpaired surrogate.
     """
     notice.used("TS065")
     from tritonclient_shim.translate import request

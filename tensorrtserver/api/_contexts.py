@@ -1,5 +1,4 @@
-"""The contexts that do no inference: health, status, repository, model control and shared memory
-(docs/v1-behaviour.md §6).
+"""The contexts that do no inference: health, status, repository, model control and shared memory.
 
 What methods need is imported by the first call, so that ``import tensorrtserver.api`` stays cheap.
 """
@@ -50,7 +49,7 @@ class ServerContext(Context):
         verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        """Make a context; nothing is sent to the server (docs/v1-behaviour.md §6).
+        """Make a context; nothing is sent to the server.
 
         Parameters
         ----------
@@ -58,12 +57,11 @@ class ServerContext(Context):
             Address of the server, such as ``localhost:8000``. A scheme is accepted: ``https://``
             and ``grpcs://`` mean TLS.
         protocol : ProtocolType or int
-            HTTP (0) or GRPC (1) (docs/v1-behaviour.md §1.5).
+            HTTP (0) or GRPC (1).
         verbose : bool, optional
-            Print what the server answers (docs/v1-behaviour.md §10.2).
+            Print what the server answers.
         http_headers : sequence of str or bytes, optional
-            ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC
-            (docs/v1-behaviour.md §6.6).
+            ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC.
 
         Raises
         ------
@@ -74,7 +72,8 @@ class ServerContext(Context):
         AttributeError
             An entry of `http_headers` is neither str nor bytes.
         OverflowError, TypeError, ValueError
-            `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
+            `protocol` is no finite number, or a setting cannot be used:
+            ``tritonclient-shim guide settings`` describes them.
         """
         with short_traceback:
             self._open(url, protocol, verbose, http_headers)
@@ -82,7 +81,7 @@ class ServerContext(Context):
     def _open(
         self, url: Any, protocol: Any, verbose: Any, http_headers: Any, model_name: Any = None
     ) -> None:
-        """Check the arguments in v1's order and make the session (docs/v1-behaviour.md §6)."""
+        """Check the arguments in v1's order and make the session."""
         notice.used(self._notice_id)
         from tritonclient_shim.session.server import ServerSession
         from tritonclient_shim.translate import constructors
@@ -99,8 +98,7 @@ class ServerContext(Context):
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.
 
-        That id becomes the last request's id; 0 where v1 did not keep it, None after a failure
-        (docs/v1-behaviour.md §6).
+        That id becomes the last request's id; 0 where v1 did not keep it, None after a failure.
         """
         self._last_request_id = None
         session = self._ctx  # once: another thread or a signal's handler may close the context
@@ -122,15 +120,14 @@ class ServerContext(Context):
         Returns
         -------
         int or None
-            The number that this process gave the request, because a v2 server gives none
-            (docs/v1-behaviour.md §4.5). 0 before the first call and after calls whose id v1 did
-            not keep, None after a failed call (docs/v1-behaviour.md §6).
+            The number that this process gave the request, because a v2 server gives none. 0 before
+            the first call and after calls whose id v1 did not keep, None after a failed call.
         """
         notice.used("TS046")
         return self._last_request_id
 
     def close(self) -> None:
-        """Close the context; a second call does nothing (docs/v1-behaviour.md §6).
+        """Close the context; a second call does nothing.
 
         Every other call to the server then raises InferenceServerException.
         """
@@ -145,7 +142,7 @@ class ServerContext(Context):
 
 
 class ServerHealthContext(ServerContext):
-    """Asks whether a server is live and ready (docs/v1-behaviour.md §6.1).
+    """Asks whether a server is live and ready.
 
     Deprecated [TS020], see migration_guide.md#health. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -161,7 +158,7 @@ class ServerHealthContext(ServerContext):
 
         Deprecated [TS021], see migration_guide.md#health. Instead: client.is_server_live().
 
-        Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
+        Over HTTP, return False also if another kind of server answers.
         """
         notice.used("TS021")
         with short_traceback:
@@ -172,7 +169,7 @@ class ServerHealthContext(ServerContext):
 
         Deprecated [TS022], see migration_guide.md#health. Instead: client.is_server_ready().
 
-        Over HTTP, return False also if another kind of server answers (docs/v1-behaviour.md §6.1).
+        Over HTTP, return False also if another kind of server answers.
         """
         notice.used("TS022")
         with short_traceback:
@@ -180,7 +177,7 @@ class ServerHealthContext(ServerContext):
 
 
 class ServerStatusContext(ServerContext):
-    """Asks for the status of a server and its models (docs/v1-behaviour.md §6.2).
+    """Asks for the status of a server and its models.
 
     Deprecated [TS025], see migration_guide.md#server-status. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -222,12 +219,12 @@ class ServerStatusContext(ServerContext):
         Returns
         -------
         ServerStatus
-            v1's message; all its times are in nanoseconds unless their names say otherwise.
-            Fields that a v2 server has no value for are unset (docs/v1-behaviour.md §6.2): the
-            counters of calls other than inference, and for a model without a ready version its
-            configuration, except the name. ``uptime_ns`` counts from this process's first status
-            request to the server. Triton may count a request some milliseconds after its answer.
-            InferenceServerException for an unknown model.
+            v1's message; all its times are in nanoseconds unless their names say otherwise. Fields
+            that a v2 server has no value for are unset: the counters of calls other than inference,
+            and for a model without a ready version its configuration, except the name.
+            ``uptime_ns`` counts from this process's first status request to the server. Triton may
+            count a request some milliseconds after its answer. InferenceServerException for an
+            unknown model.
         """
         notice.used("TS026")
         with short_traceback:
@@ -235,7 +232,7 @@ class ServerStatusContext(ServerContext):
 
 
 class ModelRepositoryContext(ServerContext):
-    """Lists the models in a server's repositories (docs/v1-behaviour.md §6.3).
+    """Lists the models in a server's repositories.
 
     Deprecated [TS030], see migration_guide.md#repository-index. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -255,7 +252,7 @@ class ModelRepositoryContext(ServerContext):
         Returns
         -------
         ModelRepositoryIndex
-            v1's message; ``models`` has each name once, sorted (docs/v1-behaviour.md §6.3).
+            v1's message; ``models`` has each name once, sorted.
         """
         notice.used("TS031")
         with short_traceback:
@@ -263,7 +260,7 @@ class ModelRepositoryContext(ServerContext):
 
 
 class ModelControlContext(ServerContext):
-    """Loads and unloads models of a server in explicit control mode (docs/v1-behaviour.md §6.4).
+    """Loads and unloads models of a server in explicit control mode.
 
     Deprecated [TS035], see migration_guide.md#loading-and-unloading. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -288,8 +285,8 @@ class ModelControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            The server is not in explicit control mode, does not know the model or fails to load
-            it, with v1's texts (docs/v1-behaviour.md §6.4); or `model_name` is None.
+            The server is not in explicit control mode, does not know the model or fails to load it,
+            with v1's texts; or `model_name` is None.
         ctypes.ArgumentError
             `model_name` is neither str nor bytes.
         """
@@ -311,8 +308,8 @@ class ModelControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            The server is not in explicit control mode or cannot unload the model
-            (docs/v1-behaviour.md §6.4); or `model_name` is None.
+            The server is not in explicit control mode or cannot unload the model; or `model_name`
+            is None.
         ctypes.ArgumentError
             `model_name` is neither str nor bytes.
         """
@@ -327,8 +324,7 @@ class ModelControlContext(ServerContext):
 
 
 class SharedMemoryControlContext(ServerContext):
-    """Registers shared-memory regions with a server, for inputs and outputs of inference
-    (docs/v1-behaviour.md §6.5).
+    """Registers shared-memory regions with a server, for inputs and outputs of inference.
 
     Deprecated [TS040], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -340,7 +336,7 @@ class SharedMemoryControlContext(ServerContext):
     _name = "SharedMemoryControlContext"
 
     def register(self, shm_handle: c_void_p) -> None:
-        """Register a system shared-memory region under its name (docs/v1-behaviour.md §6.5).
+        """Register a system shared-memory region under its name.
 
         Deprecated [TS041], see migration_guide.md#system-shared-memory. Instead:
         client.register_system_shared_memory(name, key, byte_size).
@@ -364,7 +360,7 @@ class SharedMemoryControlContext(ServerContext):
             self._call(control.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
-        """Register a CUDA shared-memory region under its name (docs/v1-behaviour.md §6.5).
+        """Register a CUDA shared-memory region under its name.
 
         Deprecated [TS042], see migration_guide.md#cuda-shared-memory. Instead:
         client.register_cuda_shared_memory(name, raw_handle, device_id, byte_size).
@@ -385,7 +381,7 @@ class SharedMemoryControlContext(ServerContext):
             self._call(control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: c_void_p) -> None:
-        """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
+        """Unregister a region of either kind; the region itself stays.
 
         Deprecated [TS043], see migration_guide.md#system-shared-memory. Instead:
         client.unregister_system_shared_memory(name), unregister_cuda_shared_memory(name).
@@ -401,8 +397,7 @@ class SharedMemoryControlContext(ServerContext):
             self._call(control.unregister, shm_handle)
 
     def unregister_all(self) -> None:
-        """Unregister all regions of the server, also those of other clients
-        (docs/v1-behaviour.md §6.5).
+        """Unregister all regions of the server, also those of other clients.
 
         Deprecated [TS044], see migration_guide.md#system-shared-memory. Instead:
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
@@ -412,7 +407,7 @@ class SharedMemoryControlContext(ServerContext):
             self._call(control.unregister_all)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
-        """Return the regions that are registered with the server (docs/v1-behaviour.md §6.5).
+        """Return the regions that are registered with the server.
 
         Deprecated [TS045], see migration_guide.md#system-shared-memory. Instead:
         client.get_system_shared_memory_status(), get_cuda_shared_memory_status().

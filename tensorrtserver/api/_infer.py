@@ -1,5 +1,4 @@
-"""``InferContext``: inference, in the calling styles of all releases of v1
-(docs/v1-behaviour.md §2, §3).
+"""``InferContext``: inference, in the calling styles of all releases of v1.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ _UNSET: Any = object()
 
 
 class InferContext(Context):
-    """Runs inference on one model of one server (docs/v1-behaviour.md §3).
+    """Runs inference on one model of one server.
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
-    ``docs/v1-behaviour.md``, cited below, is in the source distribution and the repository.
 
     Parameters
     ----------
@@ -34,38 +32,38 @@ class InferContext(Context):
         Address of the server, ``host:port``. A scheme is accepted (``https://`` and ``grpcs://``
         mean TLS), and for HTTP a path prefix as well.
     protocol : ProtocolType or int
-        HTTP (0) or GRPC (1) (docs/v1-behaviour.md §1.5).
+        HTTP (0) or GRPC (1).
     model_name : str or bytes
         Name of the model. Its configuration is asked for once, now.
     model_version : int, optional
         Version of the model. None and -1 mean the latest, over HTTP any negative number does.
     verbose : bool, optional
-        Print the server's status now (docs/v1-behaviour.md §10.2).
+        Print the server's status now.
     correlation_id : int, optional
         Correlation id of the requests' sequence, modulo 2**64; 0 means no sequence.
     streaming : bool, optional
-        Send all requests over one gRPC stream, which keeps their order (docs/v1-behaviour.md §5).
+        Send all requests over one gRPC stream, which keeps their order.
     http_headers : list of str or bytes, optional
-        ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC
-        (docs/v1-behaviour.md §6.6).
+        ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC.
 
     Raises
     ------
     InferenceServerException
         No inference server answers, it does not know the model, or an argument has a value that
-        cannot be used (docs/v1-behaviour.md §3.1).
+        cannot be used.
     ctypes.ArgumentError
         `url` or `model_name` is no text, or `model_version` or `correlation_id` is no integer.
     AttributeError
         An entry of `http_headers` is neither str nor bytes.
     OverflowError, TypeError, ValueError
-        `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
+        `protocol` is no finite number, or a setting cannot be used:
+        ``tritonclient-shim guide settings`` describes them.
     """
 
     class ResultFormat:
         """The form of an output's result: ``RAW``, its array, or ``CLASS``, its best classes.
 
-        As in v1, ``RAW`` is a tuple and ``CLASS`` an int (docs/v1-behaviour.md §3.8).
+        As in v1, ``RAW`` is a tuple and ``CLASS`` an int.
         """
 
         RAW = (1,)
@@ -132,8 +130,8 @@ class InferContext(Context):
         """Close the context; a second call does nothing.
 
         Asynchronous requests that are not answered yet are dropped: over HTTP at once, over gRPC
-        after the next answer and its callback, on a stream after all answers
-        (docs/v1-behaviour.md §5). Every later request raises InferenceServerException.
+        after the next answer and its callback, on a stream after all answers. Every later request
+        raises InferenceServerException.
         """
         session = self._ctx
         if session is not None:
@@ -168,23 +166,20 @@ class InferContext(Context):
         ----------
         inputs : dict
             Name of each input of the model (str or bytes) → a list of numpy arrays, one per batch
-            entry, without the batch dimension (docs/v1-behaviour.md §3.3). Their bytes are sent as
-            they are, in C order, without conversion to the input's datatype; a string input takes
-            dtype object, ``S`` or ``U`` (docs/v1-behaviour.md §3.6). Instead of the list: the
-            handle of a shared-memory region with all entries, or ``(handle, shape)`` with the
-            shape of one entry as a list (docs/v1-behaviour.md §3.7).
+            entry, without the batch dimension. Their bytes are sent as they are, in C order,
+            without conversion to the input's datatype; a string input takes dtype object, ``S`` or
+            ``U``. Instead of the list: the handle of a shared-memory region with all entries, or
+            ``(handle, shape)`` with the shape of one entry as a list.
         outputs : dict
             Name of each output wanted (str or bytes) → ``ResultFormat.RAW`` for an array,
             ``(ResultFormat.CLASS, k)`` for the k best classes, or ``(ResultFormat.RAW, handle)``
-            for an array by way of a shared-memory region (docs/v1-behaviour.md §3.8).
+            for an array by way of a shared-memory region.
         batch_size : int, optional
-            Number of batch entries. 0 runs one entry and returns empty lists
-            (docs/v1-behaviour.md §3.5).
+            Number of batch entries. 0 runs one entry and returns empty lists.
         flags : int, optional
             ``InferRequestHeader.FLAG_SEQUENCE_START`` (1), ``FLAG_SEQUENCE_END`` (2) or both (3).
         corr_id : int, optional
-            New correlation id, modulo 2**64, which the context keeps; 0 leaves the present one
-            (docs/v1-behaviour.md §3.9).
+            New correlation id, modulo 2**64, which the context keeps; 0 leaves the present one.
         priority : int, optional
             Priority level for the model's scheduler; 0 is the model's default.
         timeout_us : int, optional
@@ -195,9 +190,8 @@ class InferContext(Context):
         dict
             Name of each output, in the order of `outputs` → a list with one element per batch
             entry. For RAW it is a writable array of the caller's own, without the batch dimension
-            and of the dtype of the model's configuration, object with bytes for strings
-            (docs/v1-behaviour.md §4.1); for CLASS a list of ``(index, value, label)``, the highest
-            value first (docs/v1-behaviour.md §4.2).
+            and of the dtype of the model's configuration, object with bytes for strings; for CLASS
+            a list of ``(index, value, label)``, the highest value first.
 
         Raises
         ------
@@ -207,7 +201,7 @@ class InferContext(Context):
         ctypes.ArgumentError
             A number is no integer.
         AttributeError, IndexError, TypeError, ValueError
-            `inputs` or `outputs` is no such dict (docs/v1-behaviour.md §3.3, §3.8).
+            `inputs` or `outputs` is no such dict.
         """
         notice.used("TS051")
         self._last_request_id = None
@@ -232,7 +226,7 @@ class InferContext(Context):
         client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
         successor over HTTP.
 
-        There are two styles; the first argument decides (docs/v1-behaviour.md §2.3):
+        There are two styles; the first argument decides:
         ``async_run(callback, inputs, outputs, …)`` of 1.8 and later, and
         ``async_run(inputs, outputs, …)`` of 1.7 and earlier. All other arguments are those of
         :meth:`InferContext.run`. Input arrays may be changed as soon as this method returns.
@@ -241,8 +235,7 @@ class InferContext(Context):
         ----------
         callback : callable
             Called as ``callback(context, request_id)`` when the request has been answered or has
-            failed. All callbacks of a context run in one thread, one after another
-            (docs/v1-behaviour.md §5).
+            failed. All callbacks of a context run in one thread, one after another.
 
         Returns
         -------
@@ -266,7 +259,7 @@ class InferContext(Context):
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
         """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
-        in releases 1.4 to 1.7 (docs/v1-behaviour.md §2.1).
+        in releases 1.4 to 1.7.
 
         Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
         client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
@@ -309,7 +302,7 @@ class InferContext(Context):
             As in 1.7 and earlier: True waits for the request, False returns None if it is not
             ready. Without this argument, as in 1.8 and later, nothing is waited for: the id of a
             request with a callback is unknown until its callback is called. A request without a
-            callback is waited for (docs/v1-behaviour.md §2.3).
+            callback is waited for.
 
         Returns
         -------
@@ -319,8 +312,8 @@ class InferContext(Context):
         Raises
         ------
         InferenceServerException
-            The id is unknown, its results were fetched before, the request failed, or the
-            context is closed (docs/v1-behaviour.md §5).
+            The id is unknown, its results were fetched before, the request failed, or the context
+            is closed.
         ctypes.ArgumentError
             `request_id` is no integer.
         """
@@ -334,8 +327,9 @@ class InferContext(Context):
             return self._results(exchange)
 
     def get_ready_async_request(self, wait: object) -> int | None:
-        """Return the id of a request without a callback whose results can be fetched
-        (docs/v1-behaviour.md §2.2, releases 1.0 to 1.7).
+        """Return the id of a request without a callback whose results can be fetched.
+
+        Releases 1.0 to 1.7 had this method.
 
         Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
         queue.Queue that the callback fills on gRPC, get_result(block=False) of what
@@ -371,7 +365,7 @@ class InferContext(Context):
         return exchange.results()
 
     def get_last_request_id(self) -> int | None:
-        """Return the id of the last request that was answered (docs/v1-behaviour.md §4.4).
+        """Return the id of the last request that was answered.
 
         Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
         infer(..., request_id=...): an id of your own; result.get_response() has it.
@@ -380,15 +374,14 @@ class InferContext(Context):
         -------
         int or None
             A positive number, unique in this process and higher for later requests: v1's server
-            numbered its requests, a v2 server does not (docs/v1-behaviour.md §4.5). None before
-            the first answer and after a :meth:`run` that failed without one; 0 after a fetch that
-            found its request not ready.
+            numbered its requests, a v2 server does not. None before the first answer and after a
+            :meth:`run` that failed without one; 0 after a fetch that found its request not ready.
         """
         notice.used("TS059")
         return self._last_request_id
 
     def get_last_request_model_name(self) -> str | None:
-        """Return the name of the model that answered the last request (docs/v1-behaviour.md §4.4).
+        """Return the name of the model that answered the last request.
 
         Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_name on gRPC, result.get_response()["model_name"] over
@@ -403,7 +396,7 @@ class InferContext(Context):
         return self._last_request_model_name
 
     def get_last_request_model_version(self) -> int | None:
-        """Return the version of the model that answered last (docs/v1-behaviour.md §4.4).
+        """Return the version of the model that answered last.
 
         Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_version on gRPC,
@@ -419,7 +412,7 @@ class InferContext(Context):
         return self._last_request_model_version
 
     def correlation_id(self) -> int:
-        """Return the correlation id of the context's requests (docs/v1-behaviour.md §3.9).
+        """Return the correlation id of the context's requests.
 
         Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
         give to infer().
@@ -427,15 +420,14 @@ class InferContext(Context):
         Returns
         -------
         int
-            The id, 0 for none; after :meth:`close` the last one (docs/v1-behaviour.md §E.13).
+            The id, 0 for none; after :meth:`close` the last one.
         """
         notice.used("TS058")
         session = self._ctx
         return self._last_correlation_id if session is None else session.correlation_id
 
     def get_stat(self) -> dict[str, int]:
-        """Return the number of this context's completed requests, and the time that they took
-        (docs/v1-behaviour.md §4.6).
+        """Return the number of this context's completed requests, and the time that they took.
 
         Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
         your calls; client.get_inference_statistics(name) for the server's side.

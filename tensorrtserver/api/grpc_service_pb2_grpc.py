@@ -1,4 +1,4 @@
-"""v1's ``grpc_service_pb2_grpc`` (docs/v1-behaviour.md §1.4): the raw stub, and the servicer.
+"""v1's ``grpc_service_pb2_grpc``: the raw stub, and the servicer.
 
 This is the only module of ``tensorrtserver`` that imports grpc.
 """

@@ -1,8 +1,8 @@
-"""CUDA shared memory for inputs and outputs of inference (docs/v1-behaviour.md §7.2).
+"""CUDA shared memory for inputs and outputs of inference.
 
 This is the retired client's ``tensorrtserver.cuda_shared_memory``. It can be imported on any
 machine. Its functions need a GPU, its driver and cuda-python, and say so where one of these is
-missing. They were not run on a GPU yet: docs/cuda_shared_memory.md says what was run.
+missing. They were not run on a GPU yet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class CudaSharedMemoryException(Exception):
-    """A CUDA shared-memory operation failed (docs/v1-behaviour.md §7.2); see ``__cause__``.
+    """A CUDA shared-memory operation failed; see ``__cause__``.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class CudaSharedMemoryException(Exception):
 def create_shared_memory_region(
     trtis_shm_name: str | bytes, byte_size: int, device_id: int
 ) -> c_void_p:
-    """Create a region in a GPU's memory (docs/v1-behaviour.md §7.2).
+    """Create a region in a GPU's memory.
 
     Deprecated [TS086], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size,
@@ -93,8 +93,7 @@ def create_shared_memory_region(
 def set_shared_memory_region(
     cuda_shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
-    """Copy arrays into a region, one after another from its beginning, in C order
-    (docs/v1-behaviour.md §7.2).
+    """Copy arrays into a region, one after another from its beginning, in C order.
 
     Deprecated [TS087], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.set_shared_memory_region(handle, arrays).
@@ -127,8 +126,7 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
-    """Free the region's GPU memory, which the server must no longer use
-    (docs/v1-behaviour.md §7.2).
+    """Free the region's GPU memory, which the server must no longer use.
 
     Deprecated [TS088], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.destroy_shared_memory_region(handle).
@@ -149,7 +147,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
-    """Serialize a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
+    """Serialize a string tensor, for a shared-memory region.
 
     Deprecated [TS089], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is

@@ -1,4 +1,4 @@
-"""System shared memory for inputs and outputs of inference (docs/v1-behaviour.md §7.1).
+"""System shared memory for inputs and outputs of inference.
 
 This is the retired client's ``tensorrtserver.shared_memory``, with the same names, signatures,
 results and exceptions. A region's handle is a ``ctypes.c_void_p``, which
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class SharedMemoryException(Exception):
-    """A shared-memory operation failed (docs/v1-behaviour.md §7.1).
+    """A shared-memory operation failed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def create_shared_memory_region(
     tritonclient.utils.shared_memory.create_shared_memory_region(name, key, byte_size).
 
     The region stays in the system until ``destroy_shared_memory_region``, also after the end of
-    this process (docs/v1-behaviour.md §7.1).
+    this process.
 
     Parameters
     ----------
@@ -95,8 +95,7 @@ def create_shared_memory_region(
 def set_shared_memory_region(
     shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
-    """Copy arrays into a region, one after another from its beginning, in C order
-    (docs/v1-behaviour.md §7.1).
+    """Copy arrays into a region, one after another from its beginning, in C order.
 
     Deprecated [TS082], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.shared_memory.set_shared_memory_region(handle, arrays).
@@ -128,8 +127,7 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
-    """Remove the region's key from the system; its memory stays usable where it is in use
-    (docs/v1-behaviour.md §7.1).
+    """Remove the region's key from the system; its memory stays usable where it is in use.
 
     Deprecated [TS083], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.shared_memory.destroy_shared_memory_region(handle).
@@ -151,7 +149,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
-    """Serialize a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
+    """Serialize a string tensor, for a shared-memory region.
 
     Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is

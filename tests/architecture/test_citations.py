@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Iterator
@@ -70,3 +71,15 @@ def test_documents_name_sections_of_their_own() -> None:
         assert len(sections) == len(set(sections))
         text = CITATION.sub("", (ROOT / document).read_text("utf-8"))
         assert not {name[1:] for name in re.findall(SECTION, text)} - set(sections)
+
+
+def test_help_cites_no_page() -> None:
+    """Docstrings of public modules cite no page, because no page is installed with them."""
+    shim = ROOT / "tritonclient_shim"
+    public = [shim / "__init__.py", shim / "testing.py", shim / "pytest_plugin.py"]
+    result = []
+    for path in [*(ROOT / "tensorrtserver").rglob("*.py"), *public]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                result += re.findall(r"docs/[\w.-]+", ast.get_docstring(node) or "")
+    assert result == []

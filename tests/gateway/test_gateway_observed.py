@@ -11,8 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import Raw, head
+from tests.gateway.bad_clients import Raw, chunk, head
 from tests.gateway.gateway_process import (
+    SURROUNDINGS,
     Client,
     Gateway,
     StartGateway,
@@ -140,19 +141,25 @@ def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> No
 
 def test_refusals(behind: TritonServer, start_gateway: StartGateway) -> None:
     """Each refusal of the gateway itself is counted by its reason, and its kind logged once."""
-    limits = ("--max-in-flight", "1", "--max-body-bytes", "1000")
+    limits = ("--max-in-flight", "1", "--max-body-bytes", "1000", "--client-timeout", "1")
     gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS, *limits)
     for _ in range(2):
         gateway.get("/nowhere")
         gateway.infer("simple", "nonsense", BODY)
+        gateway.post("/api/infer/simple", BODY)
         gateway.infer("simple", SIMPLE, bytes(1001))
         gateway.post("/api/infer/simple", BODY, **{"NV-InferRequest": "x" * 300_000})
         headers = {"NV-InferRequest": SIMPLE, "Content-Encoding": "gzip"}
         gateway.post("/api/infer/simple", BODY, **headers)
+    chunked = head("Transfer-Encoding: chunked")
+    for unread in (chunked + chunk(bytes(1001)), head("Content-Length: 128")):
+        Raw(gateway, unread).answer()
     with Client(gateway.grpc) as client:
         for path, data in (("nowhere", b""), ("Infer", b"\xff"), ("Status", b"\xff")):
             with pytest.raises(grpc.RpcError):
                 client.channel.unary_unary(f"/{SERVICE}/{path}")(data, timeout=60)
+        with pytest.raises(grpc.RpcError):
+            list(client.channel.stream_stream(f"/{SERVICE}/StreamInfer")(iter([b"\xff"])))
         streams = [client.talk() for _ in range(16)]
         for stream in streams:
             stream.ask(simple(1))
@@ -163,16 +170,31 @@ def test_refusals(behind: TritonServer, start_gateway: StartGateway) -> None:
     counts = {key[1:]: value for key, value in values.items() if key[0] == "refused_total"}
     assert counts == {
         ("http", "path"): 2,
-        ("http", "NV-InferRequest"): 2,
-        ("http", "size"): 2,
+        ("http", "NV-InferRequest"): 4,
+        ("http", "size"): 3,
+        ("http", "slow"): 1,
         ("http", "head"): 2,
         ("http", "encoding"): 2,
         ("grpc", "method"): 1,
-        ("grpc", "message"): 2,
+        ("grpc", "message"): 3,
         ("grpc", "calls"): 1,
     }
     lines = gateway.log_lines(len(counts))
     assert len([line for line in lines if "the gateway has refused" in line]) == len(counts)
+
+
+def test_a_malformed_body(
+    behind: TritonServer, start_gateway: StartGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A malformed chunk in a body is counted, if aiohttp's parser in Python reads it."""
+    monkeypatch.setitem(SURROUNDINGS["env"], "AIOHTTP_NO_EXTENSIONS", "1")
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
+    client = Raw(gateway, head("Transfer-Encoding: chunked", "Expect: 100-continue"))
+    client.socket.recv(65536)  # now the gateway reads the body
+    client.send(b"xyz\r\n")
+    answer = client.answer()
+    assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
+    assert metrics(gateway)[("refused_total", "http", "body")] == 1
 
 
 def test_a_client_that_left(behind: TritonServer, start_gateway: StartGateway) -> None:

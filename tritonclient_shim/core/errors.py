@@ -17,7 +17,7 @@ INTERPRETER_ENDS = (
 
 
 class InferenceServerException(_TritonException):
-    """The error of every ``tensorrtserver`` call (docs/v1-behaviour.md §1.6).
+    """The error of every ``tensorrtserver`` call.
 
     It subclasses tritonclient's exception, so half-migrated code may catch either.
 
