@@ -1,10 +1,10 @@
 """The translation behind the ``tensorrtserver`` facade: v1 requests in, KServe v2 calls out.
 
 ``configure`` changes how servers are reached: ``tritonclient-shim guide settings`` describes the
-settings. ``unwrap`` returns the tritonclient client of a context. Both are imported at their first use, because
-``import tensorrtserver.api`` must stay cheap, and each front (facade, stub, gateway, command
-line) imports only the folders that it needs. ARCHITECTURE.md at the top of the repository draws the
-folders and the direction of flow.
+settings. ``unwrap`` returns the tritonclient client of a context. Both are imported at their first
+use, because ``import tensorrtserver.api`` must stay cheap. Each front (facade, stub, gateway,
+command line) imports only the folders that it needs. ARCHITECTURE.md at the top of the repository
+draws the folders and the direction of flow.
 """
 
 from __future__ import annotations

@@ -109,8 +109,7 @@ class Context:
 
 
 class ProtocolType(IntEnum):
-    """The protocols that a context can use; the members equal the ints 0 and 1.
-    """
+    """The protocols that a context can use; the members equal the ints 0 and 1."""
 
     HTTP = 0
     GRPC = 1

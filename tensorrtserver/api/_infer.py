@@ -1,5 +1,4 @@
-"""``InferContext``: inference, in the calling styles of all releases of v1.
-"""
+"""``InferContext``: inference, in the calling styles of all releases of v1."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ import numpy as np
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.notice import warn, watch
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
-from tritonclient_shim.servers.base import ModelProfile
 
 _MISREAD = (
     "Input {name!r} is {datatype} and its array is {array}: the server takes the bytes as they "
@@ -23,21 +22,23 @@ _MISREAD = (
 )
 
 
-def check_datatypes(profile: ModelProfile, inputs: Mapping[Any, Any]) -> None:
-    """Notice arrays of other datatypes than their inputs', if all notices are wanted."""
+def check_datatypes(datatypes: Mapping[str, str], inputs: Mapping[Any, Any]) -> None:
+    """Notice arrays of other datatypes than their inputs', if all notices are wanted.
+
+    ``datatypes`` are the inputs of the model with their names in KServe v2.
+    """
     if not watch.wants_all():
         return
     frame = watch.user_frame(sys._getframe(1))
     for key, value in inputs.items():
-        text = _misread(profile, key, value)
+        text = _misread(datatypes, key, value)
         if text:
             warn.issue(TensorRTServerDeprecationWarning("", None, None, text), frame)
 
 
-def _misread(profile: ModelProfile, key: Any, value: Any) -> str:
+def _misread(datatypes: Mapping[str, str], key: Any, value: Any) -> str:
     """Return the text about the first array of an input; '' if its bytes are read as they are."""
-    spec = profile.inputs.get(key) if isinstance(key, str) else None
-    row = None if spec is None else dtypes.BY_V2.get(spec.datatype)
+    row = dtypes.BY_V2.get(datatypes.get(key, "")) if isinstance(key, str) else None
     if row is None or row.numpy is None or not row.itemsize:  # of strings, or newer than v1
         return ""
     array = value[0] if isinstance(value, (list, tuple)) and value else None

@@ -261,7 +261,8 @@ class InferSession(ServerSession):
         try:
             if plan is None or not plan.suits(profile, arguments):
                 plan = compile_plan(profile, arguments, lookup)
-                check_datatypes(profile, arguments.inputs)
+                datatypes = {name: spec.datatype for name, spec in profile.inputs.items()}
+                check_datatypes(datatypes, arguments.inputs)
             numbers = numbers_of(arguments)
             if numbers.correlation_id and profile.dialect.keeps_sequences:
                 self.correlation_id = numbers.correlation_id
