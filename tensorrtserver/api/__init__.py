@@ -1,8 +1,8 @@
 """The v1 client API: contexts, exceptions and messages, as in 1.15 and all earlier releases.
 
 ``from tensorrtserver.api import *`` binds exactly the names that v1 bound.
-``tests/installation/test_star_import.py`` lists them. `tritonclient-shim guide` describes each call.
-What v1 did, section by section with the evidence, stands in v1-behaviour.md of the source
+``tests/installation/test_star_import.py`` lists them. `tritonclient-shim guide` describes each
+call. What v1 did, section by section with the evidence, stands in v1-behaviour.md of the source
 distribution. The messages, the exception and text_format
 are imported when a program first uses their names, as a star import does.
 """
