@@ -7,9 +7,7 @@ no more than ``object``.
 
 from __future__ import annotations
 
-import sys
 from enum import IntEnum
-from types import TracebackType
 from typing import (
     Any,
     Callable,
@@ -25,6 +23,7 @@ from typing import (
 
 from tritonclient_shim import notice
 from tritonclient_shim.core.arguments import ArgumentError
+from tritonclient_shim.core.tracebacks import ShortTraceback
 
 _Self = TypeVar("_Self", bound="Context")
 Text = Union[str, bytes]
@@ -45,33 +44,15 @@ RequestCallback = Callable[[Any, int], object]
 HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 
 
-class _ShortTraceback:
-    """A ``with`` statement that removes our frames below it from the traceback of our errors.
+def _our_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors that contexts raise. Their modules are imported when a call fails."""
+    from tritonclient_shim.core.errors import InferenceServerException
+    from tritonclient_shim.settings import SettingsError
 
-    The user sees the line of the call, one method of ours and the message, as with v1. A decorator
-    would add a frame. Errors of other kinds keep their frames: some are of users' code.
-    Python's development mode keeps all frames.
-    """
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None or traceback is None or sys.flags.dev_mode:
-            return
-        from tritonclient_shim.core.errors import InferenceServerException
-        from tritonclient_shim.settings import SettingsError
-
-        if issubclass(kind, (ArgumentError, InferenceServerException, SettingsError)):
-            traceback.tb_next = None
+    return (ArgumentError, InferenceServerException, SettingsError)
 
 
-short_traceback = _ShortTraceback()
+short_traceback = ShortTraceback(_our_errors)
 
 
 class Context:

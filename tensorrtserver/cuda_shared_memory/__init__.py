@@ -13,6 +13,7 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
+from tritonclient_shim.core.tracebacks import ShortTraceback
 from tritonclient_shim.registry.star_names import STAR_NAMES
 from tritonclient_shim.shm import cuda, regions
 from tritonclient_shim.shm.regions import CUDA, RaisedAs
@@ -51,6 +52,9 @@ class CudaSharedMemoryException(Exception):
         return super().__str__() if self._msg is None else self._msg
 
 
+_short_traceback = ShortTraceback(lambda: (arguments.ArgumentError, CudaSharedMemoryException))
+
+
 def create_shared_memory_region(
     trtis_shm_name: str | bytes, byte_size: int, device_id: int
 ) -> c_void_p:
@@ -83,10 +87,10 @@ def create_shared_memory_region(
         `trtis_shm_name` is neither str nor bytes, or `byte_size` or `device_id` is no integer.
     """
     notice.used("TS086")
-    name = arguments.c_string(trtis_shm_name, 1)
-    size = arguments.unsigned(byte_size, arguments.UINT64, 2)
-    device = arguments.signed(device_id, arguments.UINT32, 3)
-    with RaisedAs(CudaSharedMemoryException):
+    with _short_traceback, RaisedAs(CudaSharedMemoryException):
+        name = arguments.c_string(trtis_shm_name, 1)
+        size = arguments.unsigned(byte_size, arguments.UINT64, 2)
+        device = arguments.signed(device_id, arguments.UINT32, 3)
         return regions.add(cuda.create(name, size, device))
 
 
@@ -121,7 +125,7 @@ def set_shared_memory_region(
         raise CudaSharedMemoryException(
             "input_values must be specified as a list/tuple of numpy arrays"
         )
-    with RaisedAs(CudaSharedMemoryException):
+    with _short_traceback, RaisedAs(CudaSharedMemoryException):
         regions.lookup(cuda_shm_handle, CUDA).write_arrays(input_values)
 
 
@@ -142,7 +146,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
         -4: it was freed before. Without a code: `cuda_shm_handle` is no handle of this module.
     """
     notice.used("TS088")
-    with RaisedAs(CudaSharedMemoryException):
+    with _short_traceback, RaisedAs(CudaSharedMemoryException):
         regions.destroy(cuda_shm_handle, CUDA)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
+from tritonclient_shim.core.tracebacks import ShortTraceback
 from tritonclient_shim.registry.star_names import STAR_NAMES
 from tritonclient_shim.shm import regions, system
 from tritonclient_shim.shm.regions import SYSTEM, RaisedAs
@@ -51,6 +52,9 @@ class SharedMemoryException(Exception):
         return super().__str__() if self._msg is None else self._msg
 
 
+_short_traceback = ShortTraceback(lambda: (arguments.ArgumentError, SharedMemoryException))
+
+
 def create_shared_memory_region(
     trtis_shm_name: str | bytes, shm_key: str | bytes, byte_size: int
 ) -> c_void_p:
@@ -85,10 +89,10 @@ def create_shared_memory_region(
         `trtis_shm_name` or `shm_key` is neither str nor bytes, or `byte_size` is no integer.
     """
     notice.used("TS081")
-    name = arguments.c_string(trtis_shm_name, 1)
-    key = arguments.c_string(shm_key, 2)
-    size = arguments.unsigned(byte_size, arguments.UINT64, 3)
-    with RaisedAs(SharedMemoryException):
+    with _short_traceback, RaisedAs(SharedMemoryException):
+        name = arguments.c_string(trtis_shm_name, 1)
+        key = arguments.c_string(shm_key, 2)
+        size = arguments.unsigned(byte_size, arguments.UINT64, 3)
         return regions.add(system.create(name, key, size))
 
 
@@ -122,7 +126,7 @@ def set_shared_memory_region(
         )
     if not all(isinstance(value, np.ndarray) for value in input_values):
         raise SharedMemoryException("each element of input_values must be a numpy array")
-    with RaisedAs(SharedMemoryException):
+    with _short_traceback, RaisedAs(SharedMemoryException):
         regions.lookup(shm_handle, SYSTEM).write_arrays(input_values)
 
 
@@ -144,7 +148,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
         module.
     """
     notice.used("TS083")
-    with RaisedAs(SharedMemoryException):
+    with _short_traceback, RaisedAs(SharedMemoryException):
         regions.destroy(shm_handle, SYSTEM)
 
 

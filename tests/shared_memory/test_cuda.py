@@ -302,7 +302,7 @@ def test_each_missing_part_is_named(
     monkeypatch.setattr("tritonclient_shim.shm.cuda.importlib.import_module", refuse)
     failure = create_and_fail()
     assert re.search(advice, str(failure.__cause__))
-    assert failure.__cause__ is not None and failure.__cause__.__cause__ is error
+    assert failure.__cause__ is not None and failure.__cause__.__context__ is error
 
 
 @pytest.mark.parametrize(

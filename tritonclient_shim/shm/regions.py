@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Sequence, Union
 from weakref import WeakValueDictionary
@@ -44,6 +45,9 @@ class RegionError(Exception):
 class RaisedAs:
     """Raises a RegionError as v1's exception, made from its code as a c_int or from its text.
 
+    Tracebacks show the RegionError if its text says more, without its frames. Python's development
+    mode shows it with its frames and its causes.
+
     Not a generator: with contextlib the error would refer to itself, and keep a destroyed region's
     memory until the garbage collector comes.
     """
@@ -57,7 +61,17 @@ class RaisedAs:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, RegionError):
             err = str(error) if error.code is None else ctypes.c_int(error.code)
-            raise self._exception(err) from error
+            raise self._exception(err) from _shown(error)
+
+
+def _shown(error: RegionError) -> RegionError | None:
+    """Return what a traceback shows as the cause of v1's exception."""
+    if sys.flags.dev_mode:
+        return error
+    if error.code is None:  # v1's exception has the text
+        return None
+    error.__cause__ = None
+    return error.with_traceback(None)
 
 
 @dataclass(eq=False)
