@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
 from contextlib import suppress
 from typing import Iterator
 
 import pytest
 
 from tests.gateway.bad_clients import Raw
-from tests.gateway.gateway_process import StartGateway, until
+from tests.gateway.gateway_process import PATIENCE, StartGateway, until
 from tests.gateway.test_gateway_observed import metrics
 
 OPTIONS = ("--triton-grpc", "127.0.0.1:9", "--access-log", "--metrics-address", "127.0.0.1:0")
@@ -42,10 +43,27 @@ def test_an_unread_log_stops_nothing(pipe: tuple[int, int], start_gateway: Start
     text = b""
     expected = f"{int(dropped)} lines of this log were dropped".encode()
     while expected not in text:
+        readable, _, _ = select.select([read_end], [], [], PATIENCE)
+        assert readable, "the gateway has not reported the dropped lines"
         text += os.read(read_end, 65536)
     objects = [json.loads(line) for line in text.splitlines() if line.startswith(b"{")]
     assert len(objects) == COUNT - dropped
     assert gateway.stop() == 0
+
+
+def test_a_read_log_is_complete(pipe: tuple[int, int], start_gateway: StartGateway) -> None:
+    """No line is dropped while the log is read, however many there are."""
+    read_end, write_end = pipe
+    gateway = start_gateway(*OPTIONS, stderr=write_end)
+    os.close(write_end)
+    client = Raw(gateway)
+    text = b""
+    for _ in range(COUNT):
+        client.send(REQUEST)
+        assert client.answer().code == 400
+        text += os.read(read_end, 65536)
+    assert len(text) > 4 * 1024 * 1024
+    assert metrics(gateway)[("dropped_log_lines_total",)] == 0
 
 
 def test_an_unread_log_does_not_delay_the_end(
