@@ -57,6 +57,15 @@ def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
         ("invalid size 40 bytes for input 'a', expects 8 bytes", "`invalid size`"),
         ("[triton 1] no status available for unknown model 'x'", "`no status available for"),
         ("AttributeError: module 'numpy' has no attribute 'float'.", "`module 'numpy' has no"),
+        ("[triton 2] Unable to find shared memory region: 'r'", "`Unable to find shared"),
+        ("Invalid offset + byte size for shared memory region: 'r'", "`Invalid offset + byte"),
+        ("[ 0] InferContext is closed", "`is closed`, such as"),
+        (
+            "[ 0] input 'I' values must be specified as a list of numpy arrays or",
+            "`values must be specified",
+        ),
+        ("unable to unlink the shared memory region", "`unable to get shared memory desc"),
+        ("unable to set device successfully", "`unable to set device successfully`"),
         ("[request id: <id_unknown>] no such model", "`[request id: <id_unknown>] …`"),
     ],
 )
