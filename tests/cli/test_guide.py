@@ -61,7 +61,7 @@ def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
         ("Invalid offset + byte size for shared memory region: 'r'", "`Invalid offset + byte"),
         ("[ 0] InferContext is closed", "`is closed`, such as"),
         (
-            "[ 0] input 'I' values must be specified as a list of numpy arrays or",
+            "values must be specified as a list of numpy arrays or",
             "`values must be specified",
         ),
         ("unable to unlink the shared memory region", "`unable to get shared memory desc"),

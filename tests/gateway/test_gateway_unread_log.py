@@ -29,6 +29,13 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(read_end)
 
 
+def read_log(read_end: int) -> bytes:
+    """Return further bytes of the log. Fail if none come."""
+    readable, _, _ = select.select([read_end], [], [], PATIENCE)
+    assert readable, "the gateway has logged nothing"
+    return os.read(read_end, 65536)
+
+
 def test_an_unread_log_stops_nothing(pipe: tuple[int, int], start_gateway: StartGateway) -> None:
     """Requests are answered while nobody reads the log; later lines say what is missing."""
     read_end, write_end = pipe
@@ -43,9 +50,7 @@ def test_an_unread_log_stops_nothing(pipe: tuple[int, int], start_gateway: Start
     text = b""
     expected = f"{int(dropped)} lines of this log were dropped".encode()
     while expected not in text:
-        readable, _, _ = select.select([read_end], [], [], PATIENCE)
-        assert readable, "the gateway has not reported the dropped lines"
-        text += os.read(read_end, 65536)
+        text += read_log(read_end)
     objects = [json.loads(line) for line in text.splitlines() if line.startswith(b"{")]
     assert len(objects) == COUNT - dropped
     assert gateway.stop() == 0
@@ -61,7 +66,7 @@ def test_a_read_log_is_complete(pipe: tuple[int, int], start_gateway: StartGatew
     for _ in range(COUNT):
         client.send(REQUEST)
         assert client.answer().code == 400
-        text += os.read(read_end, 65536)
+        text += read_log(read_end)
     assert len(text) > 4 * 1024 * 1024
     assert metrics(gateway)[("dropped_log_lines_total",)] == 0
 
