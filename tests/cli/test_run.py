@@ -183,14 +183,25 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("text", ["x = (1,\n", "eval(\"print 'a'\")\n"])
-def test_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
-    """A syntax error, also in evaluated text, ends as without the runner."""
-    (tmp_path / "script.py").write_text(text)
+ERRORS = {
+    "syntax": "x = (1,\n",
+    "syntax in a text": "eval(\"print 'a'\")\n",
+    "in a function": "def f():\n    raise KeyError('x')\nf()\n",
+    "with a cause": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise OSError from e\n",
+    "in a thread": "import threading\nthreading.Thread(target=lambda: 1 / 0, name='T').start()\n",
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_look_like_pythons(tmp_path: Path, name: str) -> None:
+    """An uncaught error is shown as without the runner, from the script's line on."""
+    (tmp_path / "script.py").write_text(ERRORS[name])
     done = shim(tmp_path, "run", "script.py")
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr and 'script.py", line 1' in done.stderr
-    assert "SyntaxError: " in done.stderr.splitlines()[-1]
+    expected = python(tmp_path, "script.py")
+    assert done.returncode == expected.returncode
+    assert done.stderr.replace(f'"{tmp_path}/', '"') == expected.stderr.replace(
+        f'"{tmp_path}/', '"'
+    )
 
 
 def test_a_folder_with_a_main_module(tmp_path: Path) -> None:

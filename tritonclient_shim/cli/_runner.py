@@ -11,7 +11,7 @@ import os
 import runpy
 import sys
 from importlib.machinery import SourceFileLoader
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any, Sequence
 
 import numpy as np
@@ -72,6 +72,24 @@ def run_module(command: Sequence[str]) -> None:
     sys.path[0:0] = [os.getcwd()]
     _let_imports_use_async()
     runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+
+
+def hide_runner() -> None:
+    """Show an uncaught error of the program without the frames of the runner above it."""
+    show = sys.excepthook
+
+    def show_program(
+        kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+    ) -> None:
+        frames = traceback
+        while frames is not None and frames.tb_frame.f_code.co_filename != __file__:
+            frames = frames.tb_next
+        while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+            frames = frames.tb_next
+            traceback = frames
+        show(kind, error.with_traceback(traceback), traceback)
+
+    sys.excepthook = show_program
 
 
 def compiled(source: bytes, path: str) -> CodeType:

@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if hidden:
         tell("run", hidden)
     _runner.numpy_names()
+    _runner.hide_runner()
     run_command(command)
     return 0
 
