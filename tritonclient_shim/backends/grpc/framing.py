@@ -164,7 +164,6 @@ def encode_request(call: InferCall) -> bytes:
     return b"".join([head, *data])
 
 
-@lru_cache(maxsize=256)
 def _prefix(size: int) -> bytes:
     return _RAW_INPUT + varint(size)
 
@@ -184,7 +183,8 @@ def signed(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 
-# These parts of a message do not change from one request of a context to the next.
+# These parts of a message do not change from one request of a context to the next. To make them
+# takes 11 µs more per small run, of some 200 µs of CPU.
 @lru_cache(maxsize=256)
 def _layout(model: str, version: str, outputs: tuple[OutputSpec, ...]) -> bytes:
     message = service_pb2.ModelInferRequest(model_name=model, model_version=version)
@@ -213,7 +213,6 @@ def _set_region(parameters: Any, shm: ShmSlice | None) -> None:
         parameters["shared_memory_offset"].int64_param = shm.offset
 
 
-@lru_cache(maxsize=256)
 def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int) -> bytes:
     message = service_pb2.ModelInferRequest()
     if sequence_id:

@@ -10,7 +10,6 @@ for an infinity (docs/v2-mapping.md §14). No I/O here.
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from itertools import chain
 from json.encoder import encode_basestring_ascii as _quoted  # the C encoder of json.dumps
 from typing import Any, NamedTuple
@@ -161,7 +160,6 @@ def _check(name: str, datatype: str, values: list[Any], allowed: tuple[type, ...
     raise UnreadableReply(f"output {shown(name)} has the value {shown(odd)}", f"type {datatype}")
 
 
-@lru_cache(maxsize=1024)
 def model_path(name: str, version: str) -> str:
     """Return the path of a model, of one version, or of all models ('').
 
@@ -210,7 +208,6 @@ def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
     return [content, *pieces]
 
 
-@lru_cache(maxsize=256)
 def _parameters(
     sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int, named_outputs: bool
 ) -> str:
@@ -227,7 +224,6 @@ def _parameters(
     return f'"parameters":{json.dumps(values, separators=(",", ":"))},' if values else ""
 
 
-@lru_cache(maxsize=256)
 def _input(
     name: str, datatype: str, shape: tuple[int, ...], byte_size: int, shm: ShmSlice | None
 ) -> str:
@@ -239,7 +235,6 @@ def _input(
     )
 
 
-@lru_cache(maxsize=256)
 def _output(output: OutputSpec) -> str:
     where = _region(output.shm) if output.shm else '"binary_data":true'
     classes = f'"classification":{output.form.class_count:d},' if output.form.class_count else ""

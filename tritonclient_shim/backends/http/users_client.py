@@ -1,5 +1,9 @@
 """The tritonclient client that users get from ``unwrap()``, on the connections of a backend.
 
+It is no client of tritonclient's alone, one per thread, because ``unwrap()`` returns one object. It
+obeys the context's proxy, TLS settings, headers and time limits, and ends with the context.
+tritonclient has no settings for some of these.
+
 tritonclient's methods reach the network through ``_client_stub``, and asynchronously through
 ``_pool``. With objects of ours in those places they work from any thread, without gevent's sockets.
 tritonclient.http, and with it gevent, is imported when the first such client is made.
@@ -115,8 +119,12 @@ class ThreadPool:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """No garbage collection inside: the newest zope.interface for Python 3.8, which gevent
-    brings, ends the process when one happens to start while it is being imported."""
+    """No garbage collection inside, on Python 3.8.
+
+    gevent imports zope.interface. A collection during this import ends the process with a
+    segmentation fault: with zope.interface 7.2, the newest for Python 3.8, always if a collection
+    starts after every 10 allocations (docs/v2-mapping.md §9).
+    """
     pause = gc.isenabled() and sys.version_info < (3, 9)
     if pause:
         gc.disable()
