@@ -61,6 +61,18 @@ The tests run programs twice, over HTTP and gRPC. NVIDIA's last client (`tensorr
 runs them through the [gateway](gateway.md), this package runs them directly. The tests compare
 everything that the programs can see. This page lists what differs. The test of an entry fails when
 the difference grows, changes or disappears.
+
+**Which bugs of v1 stay.** A bug stays if a program can run on with what it shows: a result, an
+exception that names no cause, an order of checks. Such a program may depend on it. Examples:
+
+* A batch size of 0 with an output in shared memory raises `ZeroDivisionError`
+  ([v1 behaviour §3.5](v1-behaviour.md#v1-3.5)).
+* An empty numeric result in shared memory is twice in its list, and an empty string result raises
+  `ValueError` ([§4.3](v1-behaviour.md#v1-4.3)).
+
+A bug goes if no program can run on with it: v1 ended the process, waited for ever, refused what its
+documentation or another release accepts, or sent other data than the caller's. A bug goes too
+if a current server cannot show it. All bugs that go are on this page.
 """
 
 ROW = """
