@@ -32,7 +32,8 @@ from tritonclient_shim.core.model import (
     best_classes,
 )
 from tritonclient_shim.servers.base import ModelProfile, TensorSpec
-from tritonclient_shim.translate import request, result, to_v1, to_v2
+from tritonclient_shim.translate import request, result, to_v2
+from tritonclient_shim.translate.to_v1 import ReplyPlan
 
 SHAPE = TensorSpec("SHAPE", "INT32", (2,), is_shape_tensor=True)
 DATA = TensorSpec("DATA", "FP32", (-1,))
@@ -82,10 +83,10 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
     """Return run()'s result for one output of this shape, all zeros."""
     options = parse(1, {name: (1,)})
     outputs = tuple([requested.output for requested in options.outputs])
-    instance = V1Request(-1, 1, (), outputs)
+    plan = ReplyPlan(PROFILE, 1, outputs)
     size = 4 * int(np.prod(shape))
     answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
-    return result.results_of(options, to_v1.v1_reply(PROFILE, instance, answer, None))
+    return result.results_of(options, plan.read(answer, 0, None))
 
 
 @pytest.mark.parametrize("dims", [None, (3,)], ids=["no dims", "dims"])

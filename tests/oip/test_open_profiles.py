@@ -19,12 +19,14 @@ from tritonclient_shim.core.model import (
     V1Input,
     V1Output,
     V1Request,
+    V1Result,
 )
 from tritonclient_shim.servers.base import Dialect, ModelProfile
 from tritonclient_shim.servers.dialects import dialect_of
 from tritonclient_shim.servers.open_servers import OpenServer
 from tritonclient_shim.settings.models import UNLIMITED, declared_models
-from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate import to_v2
+from tritonclient_shim.translate.to_v1 import ReplyPlan
 
 SERVER = OpenServer("other 1")
 X = TensorMetadata("x", "FP32", (-1, 4))
@@ -175,13 +177,18 @@ def reply(*shape: int) -> InferReply:
     return InferReply("m", "", (TensorOut("y", "FP64", shape, data),))
 
 
+def results(model: ModelProfile, call: V1Request, answer: InferReply) -> tuple[V1Result, ...]:
+    """Return the results of a reply."""
+    return ReplyPlan(model, call.batch_size, call.outputs).read(answer, call.id, None).outputs
+
+
 @pytest.mark.parametrize(
     ("shape", "dims"), [((1, 3), (3,)), ((1,), (1,)), ((), (1,)), ((3,), (3,)), ((2, 3), (2, 3))]
 )
 def test_result_of_one_entry(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
     """An output belongs to the only batch entry, with or without a batch dimension."""
     call = request(outputs=(V1Output("y"),))
-    (result,) = to_v1.v1_reply(profile(X), call, reply(*shape), None).outputs
+    (result,) = results(profile(X), call, reply(*shape))
     assert (result.datatype, result.dims) == ("FP64", dims)
 
 
@@ -189,16 +196,16 @@ def test_result_without_batch_dimension() -> None:
     """An output that fits no batch entry is refused. The advised setting makes it a result."""
     call = request(batch_size=2, outputs=(V1Output("y"),))
     with pytest.raises(ServerError, match="say max_batch_size 0 in the setting models"):
-        to_v1.v1_reply(profile(X), call, reply(3), None)
+        results(profile(X), call, reply(3))
     whole = profile(X, setting={"max_batch_size": 0})
     call = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
     assert to_v2.infer_call(whole, call, "http").inputs[0].shape == (2, 4)
-    assert to_v1.v1_reply(whole, call, reply(3), None).outputs[0].dims == (3,)
+    assert results(whole, call, reply(3))[0].dims == (3,)
 
 
 def test_type_of_the_answer_counts() -> None:
     """Replies are read by their own types, not by the declared types."""
     text = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
     call = request(outputs=(V1Output("y"),))
-    (result,) = to_v1.v1_reply(profile(X, setting=text), call, reply(1, 3), None).outputs
+    (result,) = results(profile(X, setting=text), call, reply(1, 3))
     assert (result.datatype, result.byte_size) == ("FP64", 24)

@@ -17,7 +17,6 @@ from tritonclient_shim.core.model import (
     TensorOut,
     V1Output,
     V1Reply,
-    V1Request,
     V1Result,
 )
 from tritonclient_shim.servers.base import ModelProfile, TensorSpec
@@ -90,14 +89,6 @@ class ReplyPlan:
             tuple(results),
             id,
         )
-
-
-def v1_reply(
-    profile: ModelProfile, request: V1Request, reply: InferReply, labels: Labels | None
-) -> V1Reply:
-    """Return the v1 reply to a request; see :meth:`ReplyPlan.read`."""
-    plan = ReplyPlan(profile, request.batch_size, request.outputs)
-    return plan.read(reply, request.id, labels)
 
 
 def version_number(version: str) -> int:
