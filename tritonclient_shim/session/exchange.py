@@ -170,7 +170,8 @@ class Exchange:
     def refuse(self, error: BackendError) -> None:
         """Make an error the outcome of a request that was not sent, or whose reply is too late.
 
-        Then nothing is asked, and nothing is sent again.
+        Then nothing is asked, and nothing is sent again. A thread that waits for the configuration
+        in :meth:`prepare` meanwhile does not change the outcome.
         """
         self.is_prepared = False
         self.outcome = error
