@@ -147,11 +147,13 @@ def _link_sections(_app: object, page: str, source: list[str]) -> None:
 
 
 def _link_docstrings(_app: object, *described: Any) -> None:
-    """Let a docstring's name of a section of the guide be a link."""
+    """Let a docstring's command for a section of the guide be a link."""
     lines = described[-1]
     for number, line in enumerate(lines):
         lines[number] = re.sub(
-            r"migration_guide\.md#([\w-]+)", lambda name: _as_rst(_PAGES[name[1]]), line
+            r"``tritonclient-shim guide ([a-z-]+)``",
+            lambda name: _as_rst(_PAGES[name[1]]) if name[1] in _PAGES else name[0],
+            line,
         )
 
 

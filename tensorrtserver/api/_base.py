@@ -99,7 +99,7 @@ class ProtocolType(IntEnum):
     def from_str(cls, value: str) -> ProtocolType:
         """Return the member of a protocol's name.
 
-        Deprecated [TS011], see migration_guide.md#connections. Instead: import
+        Deprecated [TS011], see ``tritonclient-shim guide connections``. Instead: import
         tritonclient.grpc on gRPC, import tritonclient.http over HTTP.
 
         Parameters
@@ -138,7 +138,7 @@ _BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
 def serialize_string_tensor(input_tensor: Any) -> Any:
     """Serialise a string tensor, for a shared-memory region.
 
-    Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS065], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is
     tritonclient.utils.serialized_byte_size(...) of it.
 

@@ -114,8 +114,8 @@ class ServerContext(Context):
     def get_last_request_id(self) -> int | None:
         """Return the request id of the last call.
 
-        Deprecated [TS046], see migration_guide.md#what-the-last-request-was. Instead: client
-        calls take request ids for inference alone; your log can number the others.
+        Deprecated [TS046], see ``tritonclient-shim guide what-the-last-request-was``. Instead:
+        client calls take request ids for inference alone; your log can number the others.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class ServerContext(Context):
 class ServerHealthContext(ServerContext):
     """Asks whether a server is live and ready.
 
-    Deprecated [TS020], see migration_guide.md#health. Instead:
+    Deprecated [TS020], see ``tritonclient-shim guide health``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
@@ -156,7 +156,8 @@ class ServerHealthContext(ServerContext):
     def is_live(self) -> bool:
         """Return True if the server is live.
 
-        Deprecated [TS021], see migration_guide.md#health. Instead: client.is_server_live().
+        Deprecated [TS021], see ``tritonclient-shim guide health``. Instead:
+        client.is_server_live().
 
         Over HTTP, return False also if another kind of server answers.
         """
@@ -167,7 +168,8 @@ class ServerHealthContext(ServerContext):
     def is_ready(self) -> bool:
         """Return True if the server is ready to infer on every model it has loaded.
 
-        Deprecated [TS022], see migration_guide.md#health. Instead: client.is_server_ready().
+        Deprecated [TS022], see ``tritonclient-shim guide health``. Instead:
+        client.is_server_ready().
 
         Over HTTP, return False also if another kind of server answers.
         """
@@ -179,7 +181,7 @@ class ServerHealthContext(ServerContext):
 class ServerStatusContext(ServerContext):
     """Asks for the status of a server and its models.
 
-    Deprecated [TS025], see migration_guide.md#server-status. Instead:
+    Deprecated [TS025], see ``tritonclient-shim guide server-status``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
@@ -212,7 +214,7 @@ class ServerStatusContext(ServerContext):
     def get_server_status(self) -> ServerStatus:
         """Return the status of the server and of its models, or of the context's one model.
 
-        Deprecated [TS026], see migration_guide.md#server-status. Instead:
+        Deprecated [TS026], see ``tritonclient-shim guide server-status``. Instead:
         client.get_server_metadata(), get_model_repository_index(), get_model_config(name) and
         get_inference_statistics().
 
@@ -234,7 +236,7 @@ class ServerStatusContext(ServerContext):
 class ModelRepositoryContext(ServerContext):
     """Lists the models in a server's repositories.
 
-    Deprecated [TS030], see migration_guide.md#repository-index. Instead:
+    Deprecated [TS030], see ``tritonclient-shim guide repository-index``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
@@ -246,7 +248,7 @@ class ModelRepositoryContext(ServerContext):
     def get_model_repository_index(self) -> ModelRepositoryIndex:
         """Return the names of all models in the repositories, loaded or not.
 
-        Deprecated [TS031], see migration_guide.md#repository-index. Instead:
+        Deprecated [TS031], see ``tritonclient-shim guide repository-index``. Instead:
         client.get_model_repository_index().
 
         Returns
@@ -262,7 +264,7 @@ class ModelRepositoryContext(ServerContext):
 class ModelControlContext(ServerContext):
     """Loads and unloads models of a server in explicit control mode.
 
-    Deprecated [TS035], see migration_guide.md#loading-and-unloading. Instead:
+    Deprecated [TS035], see ``tritonclient-shim guide loading-and-unloading``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
@@ -274,7 +276,7 @@ class ModelControlContext(ServerContext):
     def load(self, model_name: str | bytes) -> None:
         """Load a model, or load it again if it has changed on disk; return when it is ready.
 
-        Deprecated [TS036], see migration_guide.md#loading-and-unloading. Instead:
+        Deprecated [TS036], see ``tritonclient-shim guide loading-and-unloading``. Instead:
         client.load_model(name).
 
         Parameters
@@ -297,7 +299,7 @@ class ModelControlContext(ServerContext):
     def unload(self, model_name: str | bytes) -> None:
         """Unload a model; return while the model may still be finishing requests.
 
-        Deprecated [TS037], see migration_guide.md#loading-and-unloading. Instead:
+        Deprecated [TS037], see ``tritonclient-shim guide loading-and-unloading``. Instead:
         client.unload_model(name).
 
         Parameters
@@ -326,7 +328,7 @@ class ModelControlContext(ServerContext):
 class SharedMemoryControlContext(ServerContext):
     """Registers shared-memory regions with a server, for inputs and outputs of inference.
 
-    Deprecated [TS040], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS040], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
     """
@@ -338,7 +340,7 @@ class SharedMemoryControlContext(ServerContext):
     def register(self, shm_handle: c_void_p) -> None:
         """Register a system shared-memory region under its name.
 
-        Deprecated [TS041], see migration_guide.md#system-shared-memory. Instead:
+        Deprecated [TS041], see ``tritonclient-shim guide system-shared-memory``. Instead:
         client.register_system_shared_memory(name, key, byte_size).
 
         Several names may have the same key.
@@ -362,7 +364,7 @@ class SharedMemoryControlContext(ServerContext):
     def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
         """Register a CUDA shared-memory region under its name.
 
-        Deprecated [TS042], see migration_guide.md#cuda-shared-memory. Instead:
+        Deprecated [TS042], see ``tritonclient-shim guide cuda-shared-memory``. Instead:
         client.register_cuda_shared_memory(name, raw_handle, device_id, byte_size).
 
         Parameters
@@ -383,7 +385,7 @@ class SharedMemoryControlContext(ServerContext):
     def unregister(self, shm_handle: c_void_p) -> None:
         """Unregister a region of either kind; the region itself stays.
 
-        Deprecated [TS043], see migration_guide.md#system-shared-memory. Instead:
+        Deprecated [TS043], see ``tritonclient-shim guide system-shared-memory``. Instead:
         client.unregister_system_shared_memory(name), unregister_cuda_shared_memory(name).
 
         Parameters
@@ -399,7 +401,7 @@ class SharedMemoryControlContext(ServerContext):
     def unregister_all(self) -> None:
         """Unregister all regions of the server, also those of other clients.
 
-        Deprecated [TS044], see migration_guide.md#system-shared-memory. Instead:
+        Deprecated [TS044], see ``tritonclient-shim guide system-shared-memory``. Instead:
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
         """
         notice.used("TS044")
@@ -409,7 +411,7 @@ class SharedMemoryControlContext(ServerContext):
     def get_shared_memory_status(self) -> SharedMemoryStatus:
         """Return the regions that are registered with the server.
 
-        Deprecated [TS045], see migration_guide.md#system-shared-memory. Instead:
+        Deprecated [TS045], see ``tritonclient-shim guide system-shared-memory``. Instead:
         client.get_system_shared_memory_status(), get_cuda_shared_memory_status().
 
         Returns

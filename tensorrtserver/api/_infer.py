@@ -21,7 +21,7 @@ _UNSET: Any = object()
 class InferContext(Context):
     """Runs inference on one model of one server.
 
-    Deprecated [TS050], see migration_guide.md#inference. Instead:
+    Deprecated [TS050], see ``tritonclient-shim guide inference``. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
 
@@ -158,8 +158,8 @@ class InferContext(Context):
     ) -> types.Results[types.Name]:
         """Run one inference and wait for its results.
 
-        Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,
-        inputs, outputs=outputs).
+        Deprecated [TS051], see ``tritonclient-shim guide inference``. Instead:
+        client.infer(model_name, inputs, outputs=outputs).
 
         Parameters
         ----------
@@ -215,12 +215,12 @@ class InferContext(Context):
     def async_run(self, *args: Any, **kwargs: Any) -> Any:
         """Send one inference without waiting for it.
 
-        Deprecated [TS052], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
-        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
-        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
-        returns over HTTP.
+        Deprecated [TS052], see ``tritonclient-shim guide asynchronous-requests-with-a-callback``.
+        Instead: client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it returns
+        over HTTP.
 
-        Deprecated [TS053], see migration_guide.md#asynchronous-requests-with-ids. Instead:
+        Deprecated [TS053], see ``tritonclient-shim guide asynchronous-requests-with-ids``. Instead:
         client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
         client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
         successor over HTTP.
@@ -260,10 +260,10 @@ class InferContext(Context):
         """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
         in releases 1.4 to 1.7.
 
-        Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
-        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
-        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
-        returns over HTTP.
+        Deprecated [TS054], see ``tritonclient-shim guide asynchronous-requests-with-a-callback``.
+        Instead: client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it returns
+        over HTTP.
 
         Parameters, callback and errors are those of ``async_run(callback, inputs, outputs, …)``.
         """
@@ -289,8 +289,8 @@ class InferContext(Context):
     def get_async_run_results(self, request_id: types.Integer, wait: object = _UNSET) -> Any:
         """Return the results of an asynchronous request; this can be done once per request.
 
-        Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
-        the callback's arguments result and error on gRPC, get_result() of what async_infer
+        Deprecated [TS055], see ``tritonclient-shim guide asynchronous-requests-with-a-callback``.
+        Instead: the callback's arguments result and error on gRPC, get_result() of what async_infer
         returned over HTTP.
 
         Parameters
@@ -330,9 +330,9 @@ class InferContext(Context):
 
         Releases 1.0 to 1.7 had this method.
 
-        Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
-        queue.Queue that the callback fills on gRPC, get_result(block=False) of what
-        async_infer returned over HTTP.
+        Deprecated [TS056], see ``tritonclient-shim guide asynchronous-requests-with-ids``. Instead:
+        a queue.Queue that the callback fills on gRPC, get_result(block=False) of what async_infer
+        returned over HTTP.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class InferContext(Context):
     def get_last_request_id(self) -> int | None:
         """Return the id of the last request that was answered.
 
-        Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
+        Deprecated [TS059], see ``tritonclient-shim guide what-the-last-request-was``. Instead:
         infer(..., request_id=...): an id of your own; result.get_response() has it.
 
         Returns
@@ -382,9 +382,8 @@ class InferContext(Context):
     def get_last_request_model_name(self) -> str | None:
         """Return the name of the model that answered the last request.
 
-        Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
-        result.get_response().model_name on gRPC, result.get_response()["model_name"] over
-        HTTP.
+        Deprecated [TS060], see ``tritonclient-shim guide what-the-last-request-was``. Instead:
+        result.get_response().model_name on gRPC, result.get_response()["model_name"] over HTTP.
 
         Returns
         -------
@@ -397,9 +396,9 @@ class InferContext(Context):
     def get_last_request_model_version(self) -> int | None:
         """Return the version of the model that answered last.
 
-        Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
-        result.get_response().model_version on gRPC,
-        result.get_response()["model_version"] over HTTP.
+        Deprecated [TS061], see ``tritonclient-shim guide what-the-last-request-was``. Instead:
+        result.get_response().model_version on gRPC, result.get_response()["model_version"] over
+        HTTP.
 
         Returns
         -------
@@ -413,8 +412,8 @@ class InferContext(Context):
     def correlation_id(self) -> int:
         """Return the correlation id of the context's requests.
 
-        Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
-        give to infer().
+        Deprecated [TS058], see ``tritonclient-shim guide sequences``. Instead: the sequence_id that
+        you give to infer().
 
         Returns
         -------
@@ -428,8 +427,8 @@ class InferContext(Context):
     def get_stat(self) -> dict[str, int]:
         """Return the number of this context's completed requests, and the time that they took.
 
-        Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
-        your calls; client.get_inference_statistics(name) for the server's side.
+        Deprecated [TS057], see ``tritonclient-shim guide statistics``. Instead: time.perf_counter()
+        around your calls; client.get_inference_statistics(name) for the server's side.
 
         Returns
         -------

@@ -60,9 +60,8 @@ def create_shared_memory_region(
 ) -> c_void_p:
     """Create a region in a GPU's memory.
 
-    Deprecated [TS086], see migration_guide.md#cuda-shared-memory. Instead:
-    tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size,
-    device_id).
+    Deprecated [TS086], see ``tritonclient-shim guide cuda-shared-memory``. Instead:
+    tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size, device_id).
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def set_shared_memory_region(
 ) -> None:
     """Copy arrays into a region, one after another from its beginning, in C order.
 
-    Deprecated [TS087], see migration_guide.md#cuda-shared-memory. Instead:
+    Deprecated [TS087], see ``tritonclient-shim guide cuda-shared-memory``. Instead:
     tritonclient.utils.cuda_shared_memory.set_shared_memory_region(handle, arrays).
 
     Parameters
@@ -132,7 +131,7 @@ def set_shared_memory_region(
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     """Free the region's GPU memory, which the server must no longer use.
 
-    Deprecated [TS088], see migration_guide.md#cuda-shared-memory. Instead:
+    Deprecated [TS088], see ``tritonclient-shim guide cuda-shared-memory``. Instead:
     tritonclient.utils.cuda_shared_memory.destroy_shared_memory_region(handle).
 
     Parameters
@@ -153,7 +152,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """Serialize a string tensor, for a shared-memory region.
 
-    Deprecated [TS089], see migration_guide.md#cuda-shared-memory. Instead:
+    Deprecated [TS089], see ``tritonclient-shim guide cuda-shared-memory``. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is
     tritonclient.utils.serialized_byte_size(...) of it.
 

@@ -60,7 +60,7 @@ def create_shared_memory_region(
 ) -> c_void_p:
     """Create a system shared-memory region, or attach to an existing one and resize it.
 
-    Deprecated [TS081], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS081], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.utils.shared_memory.create_shared_memory_region(name, key, byte_size).
 
     The region stays in the system until ``destroy_shared_memory_region``, also after the end of
@@ -101,7 +101,7 @@ def set_shared_memory_region(
 ) -> None:
     """Copy arrays into a region, one after another from its beginning, in C order.
 
-    Deprecated [TS082], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS082], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.utils.shared_memory.set_shared_memory_region(handle, arrays).
 
     Parameters
@@ -133,7 +133,7 @@ def set_shared_memory_region(
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     """Remove the region's key from the system; its memory stays usable where it is in use.
 
-    Deprecated [TS083], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS083], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.utils.shared_memory.destroy_shared_memory_region(handle).
 
     Parameters
@@ -155,7 +155,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """Serialize a string tensor, for a shared-memory region.
 
-    Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
+    Deprecated [TS084], see ``tritonclient-shim guide system-shared-memory``. Instead:
     tritonclient.utils.serialize_byte_tensor(array), whose size is
     tritonclient.utils.serialized_byte_size(...) of it.
 

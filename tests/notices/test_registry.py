@@ -146,11 +146,11 @@ COUNTED = [e for e in ENTRIES.values() if e.counted and f"{_STUB}.GRPCServiceStu
 
 @pytest.mark.parametrize("entry", COUNTED, ids=lambda entry: entry.id)
 def test_docstring_says_what_replaces_it(entry: entries.RegistryEntry) -> None:
-    """The docstring of each public symbol has its id, successor and anchor."""
+    """The docstring of each public symbol has its id, successor and command of the guide."""
     symbol = entry.symbol.partition(" (")[0]
     text = " ".join((_object(symbol).__doc__ or "").split())
     assert f"[{entry.id}]" in text
-    assert f"migration_guide.md#{entry.anchor}" in text
+    assert f"``{entry.guide}``" in text
     assert " ".join(entry.grpc.split()) in text
 
 

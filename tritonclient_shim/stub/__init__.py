@@ -52,7 +52,7 @@ from tritonclient_shim.stub.calls import (
 class GRPCServiceStub:
     """Client of v1's GRPCService, answered by KServe v2 on the same channel.
 
-    Deprecated [TS072], see migration_guide.md#raw-grpc-stub. Instead:
+    Deprecated [TS072], see ``tritonclient-shim guide raw-grpc-stub``. Instead:
     tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(channel) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
 
