@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from typing import Any, Callable
 
@@ -28,7 +29,14 @@ from tests.infer_cases import (
     int32,
     server_error,
 )
-from tests.scripted_triton import configuration, json_reply, scripted_triton
+from tests.scripted_triton import (
+    ReceivedRequest,
+    ScriptedReply,
+    configuration,
+    json_reply,
+    refusal,
+    scripted_triton,
+)
 from tests.shared_memory.shm_cases import Regions, contents, name_of
 from tritonclient_shim.shm.regions import RegionError
 
@@ -207,6 +215,32 @@ def test_a_region_registered_again_smaller_elsewhere(
         context.run(PAIR, {"OUTPUT0": (RAW, larger)})
     results = context.run(PAIR, {"OUTPUT0": (RAW, larger)})
     np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+
+
+@pytest.mark.parametrize("lists", [True, False], ids=["lists", "refuses"])
+def test_regions_are_listed_once(lists: bool) -> None:
+    """The sizes of regions are fetched once. A server that refuses to list them infers anyway."""
+    questions = []
+    region = {"name": "elsewhere", "key": "/k", "offset": 0, "byte_size": 64}
+
+    def reply(request: ReceivedRequest) -> ScriptedReply:
+        if request.is_configuration:
+            return json_reply(configuration("INT32", [16]))
+        if request.is_inference:
+            parameters = request.header["outputs"][0]["parameters"]
+            assert parameters["shared_memory_byte_size"] == 64
+            output = {"name": "Y", "datatype": "INT32", "shape": [16], "parameters": parameters}
+            return json_reply({"model_name": "m", "model_version": "1", "outputs": [output]})
+        questions.append(request.path)
+        is_system = "systemsharedmemory" in request.path
+        return json_reply([region] if is_system else []) if lists else refusal("not allowed")
+
+    handle = shm.create_shared_memory_region("elsewhere", f"/shim_listed_{os.getpid()}", 64)
+    with scripted_triton(reply) as server, InferContext(server.url, 0, "m") as context:
+        for _ in range(3):
+            context.run({"X": [RAMP]}, {"Y": (RAW, handle)})
+    shm.destroy_shared_memory_region(handle)
+    assert len(questions) == (2 if lists else 3)
 
 
 @not_on("2.33", "destroys its own memory when the region of an output is too small")
