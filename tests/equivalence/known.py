@@ -66,9 +66,9 @@ the difference grows, changes or disappears.
 exception that names no cause, an order of checks. Such a program may depend on it. Examples:
 
 * A batch size of 0 with an output in shared memory raises `ZeroDivisionError`
-  ([v1 behaviour §3.5](v1-behaviour.md#v1-3.5)).
+  (docs/v1-behaviour.md §3.5).
 * An empty numeric result in shared memory is twice in its list, and an empty string result raises
-  `ValueError` ([§4.3](v1-behaviour.md#v1-4.3)).
+  `ValueError` (docs/v1-behaviour.md §4.3).
 
 A bug goes if no program can run on with it: v1 ended the process, waited for ever, refused what its
 documentation or another release accepts, or sent other data than the caller's. A bug goes too
