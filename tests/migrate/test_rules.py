@@ -14,6 +14,7 @@ from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 
 
 def test_protocol_of_the_program() -> None:
@@ -64,7 +65,7 @@ def test_unsafe_needs_the_option() -> None:
     migration = migrated(source, unsafe=False)
     assert not migration.changed
     reasons = {row.entry.id: outcome.what for row, outcome in migration.uses}
-    assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
+    assert reasons["TS051"] == reason_of([UnsafeChange.DECIMALS])
 
 
 def test_error_that_tells_of_the_server() -> None:

@@ -12,6 +12,7 @@ from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of
 from tritonclient_shim.migrate.neighbours import Neighbours
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -69,8 +70,10 @@ class Draft:
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
         self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
-        may_stay = beside.linked and not options.unsafe  # contexts of other files
-        self.protocols_stay = beside.has_contexts or may_stay
+        #: contexts of other files may stay, and take the protocols of this file
+        self.protocols_stay = beside.has_contexts or (
+            beside.linked and not options.allows(UnsafeChange.PROTOCOL_NAME)
+        )
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
         #: also what a star import of the program binds
         self._names = self.evaluator.scopes.names | read | beside.names
@@ -80,7 +83,10 @@ class Draft:
         self.assignments: dict[str, str] = {}  # a name that the module binds → the statement
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
-        self.formats_stay = beside.has_requests or may_stay  # outside of calls, for those that stay
+        #: formats outside of calls stay for requests that stay
+        self.formats_stay = beside.has_requests or (
+            beside.linked and not options.allows(UnsafeChange.FORMAT_NUMBER)
+        )
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 

@@ -210,6 +210,10 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
             column=column,
             snippet=text,
         )
-        first, worst = uses.get((line, id), (row, outcome))
-        uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))
+        first, other = uses.get((line, id), (row, outcome))
+        worst = max(other, outcome, key=lambda x: order.index(x.state))
+        if worst.state is State.UNSAFE:
+            rows = dict.fromkeys((*other.rows, *outcome.rows))
+            worst = replace(worst, rows=tuple(rows))
+        uses[line, id] = first, worst
     return list(uses.values())

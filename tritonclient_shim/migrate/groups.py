@@ -8,7 +8,7 @@ planned, then the plans are carried out.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Collection, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
@@ -27,6 +27,7 @@ from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import FORMS, is_protocol, is_test
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
@@ -155,7 +156,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
             continue
         strays.setdefault(owner, []).append(site)
     lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
-    if draft.options.unsafe:
+    if draft.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, draft)
     if draft.beside.starts or unreadable:
@@ -226,12 +227,18 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         node = site.whole
         if site.id not in _CONSTANTS or draft.outcome(site):
             continue
+        is_outside = changed.isdisjoint(draft.flows.around(node))
         try:
-            if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
+            if site.id in reasons and is_outside:
                 raise reasons[site.id]
-            constants.append((node, planned(_CONSTANTS[site.id], node, draft)))
+            plan = planned(_CONSTANTS[site.id], node, draft)
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
+            continue
+        if is_outside and draft.beside.linked:
+            row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
+            plan = replace(plan, unsafe=(*plan.unsafe, row))
+        constants.append((node, plan))
     return constants
 
 
@@ -293,7 +300,8 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
             return class_itself(site.node, draft)
-        return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        plan = METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        return replace(plan, unsafe=(*plan.unsafe, UnsafeChange.OBJECT))
     owner = draft.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
     if isinstance(node, ast.Call) and not is_method:  # of the constructor

@@ -9,6 +9,7 @@ import ast
 
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.values import Instance, Value
@@ -17,7 +18,6 @@ PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
-_DECIMALS = "values come with six decimals"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
@@ -79,7 +79,7 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
     if draft.options.to and (is_choice or "" in names or len(names) < 2):
         return draft.options.to  # unless the file uses each of several
-    if not any(map(is_protocol, values)) and not draft.options.unsafe:
+    if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
 
@@ -128,7 +128,9 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
         if is_class and isinstance(outer, ast.Assign):
             draft.edits.remove(outer)
 
-    unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
+    unsafe = (UnsafeChange.DECIMALS,) if is_class else ()
+    if unknown:
+        unsafe = (UnsafeChange.HANDLES,)
     is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
     form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
     return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)

@@ -12,14 +12,13 @@ from tritonclient_shim.migrate.draft import Draft, call_arguments, owner
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.migrate.options import Plan, Refused
 from tritonclient_shim.migrate.rules.models import Contexts, Form, Rule, is_entered, same_at
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
 from tritonclient_shim.scan.values import STATUS
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
 _LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
-_PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
-_ALL = "; it is of all models, as the model of the context is not known here"
 _CONFIG = "{config_with_platform}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: A node, its new text in the form of `Draft.write`, and the text's parts.
@@ -30,7 +29,6 @@ _NAMES = {
     "ServerReadyState": "{SERVER_STATES}[{0}]",
     "RequestStatusCode": "{RequestStatusCode}({0}).name",
 }
-_LAST = "it is of the last request that was done"
 
 
 def renamed(name: str) -> Rule:
@@ -43,13 +41,19 @@ def renamed(name: str) -> Rule:
     return rule
 
 
-def asked(unsafe: str = "") -> Rule:
-    """Return the rule for a method that reports on past requests; the client has it."""
+def asked(change: UnsafeChange | None = None) -> Rule:
+    """Return the rule for a method that reports on past requests; the client has it.
+
+    ``change``: what the program may notice in any case.
+    """
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        when = unsafe or (_LAST if contexts.starts else "")
+        unsafe = [] if change is None else [change]
+        if contexts.starts:
+            unsafe.append(UnsafeChange.LAST_REQUEST)
         variable = contexts.client(owner(call))
-        return Plan("{0}" if variable else "", [variable], "the same", when, at=owner(call))
+        form = "{0}" if variable else ""
+        return Plan(form, [variable], "the same", tuple(unsafe), at=owner(call))
 
     return rule
 
@@ -76,8 +80,10 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
     is_shown = draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
     more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
-    unsafe = f"{_PARTS}{_ALL if model is None else ''}"
-    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", unsafe)
+    unsafe = [UnsafeChange.STATUS]
+    if model is None:
+        unsafe.append(UnsafeChange.STATUS_OF_ALL)
+    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", tuple(unsafe))
 
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
