@@ -36,6 +36,12 @@ def test_star_import_that_stays() -> None:
     assert STAR in text.partition("from tritonclient.utils import")[0]
 
 
+def test_name_that_is_bound_anew_later() -> None:
+    """A name is that of the star import until the file binds it anew."""
+    again = "from tensorrtserver.api import InferContext\n"
+    assert "ctx = grpcclient.InferenceServerClient(" in body(f"{CONTEXT}ctx.run(i, o)\n{again}")
+
+
 def test_star_import_becomes_names() -> None:
     """Names that only the star import bound are imported by name if they are used."""
     text = migrated(STAR + "try:\n    print(np, sys)\nexcept InferenceServerException:\n    pass\n")

@@ -158,6 +158,11 @@ class Draft:
         pairs = self.flows.parents.items()
         return [parent for node, parent in pairs if any(map(test, self.evaluator.of(node)))]
 
+    def is_dropped(self, node: ast.AST) -> bool:
+        """True if nothing reads the value of an expression. A notebook shows the last of a cell."""
+        parent = self.flows.parents[node]
+        return isinstance(parent, ast.Expr) and parent not in self.source.shown()
+
     def around_result(self, node: ast.AST) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
         parents = self.flows.parents

@@ -9,11 +9,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import List, Mapping, Tuple
 
-from tritonclient_shim.migrate import groups
+from tritonclient_shim.migrate import groups, notebooks
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.header import FileHeader
 from tritonclient_shim.migrate.neighbours import Neighbours
+from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import (
     MigrateOptions,
     Refused,
@@ -33,7 +34,6 @@ from tritonclient_shim.scan.sources import rewritten as without_async
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 _NO_RULE = "write it anew: the guide has its successor"
-_NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
 _IMPORT = SiteOutcome(State.SAFE, "import")
 #: Ids of uses that can stay alone. Other uses need each other.
 _ALONE = ("TS201",)
@@ -77,13 +77,20 @@ def migrate(
     ``texts``: absolute path → the new text of a file, None if it is not known yet.
     """
     source = sources.parsed(path, data)
-    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    text = without_async(data.decode(encoding))[0]
+    encoding = "utf-8"
+    if is_notebook(source):
+        text = notebooks.text_of(source)
+    else:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
         draft = Draft(source, text, options, Neighbours(path, texts))
-        uses = _rewritten(draft)
-        new = with_short_lines(draft.edits.changed(), text) if uses else text
-        after = restored(new).encode(encoding)
+        uses, changed = _rewritten(draft)
+        new = restored(with_short_lines(changed, text))
+    after = data
+    if changed != text:
+        is_file = not is_notebook(source)
+        after = new.encode(encoding) if is_file else with_cells(source, data, new)
     return Migrated(path, data, after, uses, frozenset(draft.helpers), draft.beside.linked)
 
 
@@ -91,9 +98,9 @@ def scan(source: ParsedSource) -> list[UsageRow]:
     """Return every legacy use, once per line, with the options by which ``migrate`` rewrites it."""
     rows: list[UsageRow] = []
     options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
-    text = "\n".join(source.lines)
+    text = notebooks.text_of(source)
     for words, options in _OPTIONS.items():
-        uses = _rewritten(Draft(source, text, options, Neighbours(source.path)))
+        uses, _ = _rewritten(Draft(source, text, options, Neighbours(source.path)))
         rows = [row for row, _ in uses]
         for number, (_, outcome) in enumerate(uses):
             if not outcome.todo:
@@ -113,15 +120,13 @@ def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
     return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
 
 
-def _rewritten(draft: Draft) -> _Uses:
-    """Rewrite a file, and return its uses."""
+def _rewritten(draft: Draft) -> tuple[_Uses, str]:
+    """Rewrite a file → its uses, and its new text."""
     if not draft.evaluator.imports.uses_v1:
-        return []
-    if draft.source.path.endswith(".ipynb"):
-        return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
+        return [], draft.text_before
     reason = _reason_to_stay(draft)
     if reason:
-        return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
+        return _kept(draft, reason)
     for site in draft.sites:
         if _is_ignored(site, draft):
             draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
@@ -135,18 +140,26 @@ def _rewritten(draft: Draft) -> _Uses:
     header.rewrite()
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
-    return _uses(draft.source, outcomes)
+    changed = draft.edits.changed()
+    damage = notebooks.damage(draft.source, restored(changed))
+    return _kept(draft, damage) if damage else (_uses(draft.source, outcomes), changed)
+
+
+def _kept(draft: Draft, reason: str) -> tuple[_Uses, str]:
+    """Return the uses of a file that stays, and its text."""
+    outcome = SiteOutcome(State.TODO, reason)
+    return _uses(draft.source, dict.fromkeys(draft.sites, outcome)), draft.text_before
 
 
 def _reason_to_stay(draft: Draft) -> str:
     """Return why all uses of a file stay; '' if rules decide."""
     for site in draft.sites:
-        line = site.node.lineno
+        place = draft.source.place(site.node.lineno)
         if site.id in IMPORTS and isinstance(site.node, ast.Call):
-            return f"line {line} imports by a call; import v1 by a statement"
+            return f"{place} imports by a call; import v1 by a statement"
         if site.id not in _ALONE and _is_ignored(site, draft):
-            return f"line {line} has `# tritonshim: ignore`; the file stays for it"
-    return ""
+            return f"{place} has `# tritonshim: ignore`; the file stays for it"
+    return notebooks.reason_to_stay(draft) if is_notebook(draft.source) else ""
 
 
 def _is_ignored(site: Site, draft: Draft) -> bool:

@@ -202,12 +202,12 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
-    line = getattr(stays.node, "lineno", 0)
+    place = draft.source.place(getattr(stays.node, "lineno", 1))
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = draft.flows.around(site.node) if is_constant else [site.call]
         if site in unit.sites or not calls.isdisjoint(around):
-            draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
+            draft.todo(site.whole, f"stays because of {place}: {stays}", comment=False)
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:

@@ -119,7 +119,8 @@ class Evaluator:
 
     def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
-        return node.id in self.imports.star and not self.scopes.bindings(node)
+        bindings = reaching(self.scopes.bindings(node), self.scopes.places[node])
+        return node.id in self.imports.star and not bindings
 
     def names(self, node: ast.Name | ast.Attribute) -> bool:
         """True if an expression names what it stands for; a variable only holds it."""
@@ -169,8 +170,9 @@ class Evaluator:
     def _name(self, node: ast.Name) -> Values:
         place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
-        if owner:
-            bindings = reaching(owner.bindings[node.id], place)
+        bindings = reaching(owner.bindings[node.id], place) if owner else []
+        is_before = node.id in star and not bindings  # what binds it anew comes later
+        if owner and not is_before:
             candidates = [self._value(binding) for binding in bindings]
             if owner is not place.scope and not all(candidates):
                 return UNKNOWN  # it may be something else by then

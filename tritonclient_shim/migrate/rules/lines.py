@@ -96,7 +96,7 @@ class Lines(Request):
         above = draft.edits.before[draft.edits.statement(call)]
         above.append(lambda: "\n".join(self._tensors()))
         reads = reads_of(call, draft) if self.has_rows and not pool else []
-        if pool or reads or isinstance(draft.flows.parents[call], ast.Expr):
+        if pool or reads or draft.is_dropped(call):
             draft.change(call, lambda old: self._infer(pool))
             read_arrays(reads, draft)
             return

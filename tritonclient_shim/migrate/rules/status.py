@@ -76,7 +76,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
     model = _model(call, draft, contexts.group)
     parts = (owner(call), model or "")
-    if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
+    if model and draft.is_dropped(call):  # it asks if the model is there
         return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
     is_shown = draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
     more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
