@@ -11,6 +11,7 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR, migrated
 from tests.migrate.table import PROGRAMS_FOLDER, STYLES_FOLDER
+from tests.migrate.test_printed import PRINTING
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate.files import Migrated, migrate
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
@@ -21,6 +22,7 @@ _ROW = re.compile(r"\| (\d+) \| (.*?) \| (.*?) \|")
 _FOLDERS = (PROGRAMS_FOLDER, STYLES_FOLDER)
 #: Sources with changes that no program has.
 _RARE = (
+    PRINTING,
     'ServerHealthContext("u", int(p))\n',
     'def f(name):\n    return ServerStatusContext("u", 1, name)\n'
     "print(f(x).get_server_status().version)\n",
@@ -61,7 +63,7 @@ def test_each_unsafe_change_names_its_row(path: Path, to: str) -> None:
 def test_every_row_is_used() -> None:
     """Every row of the table is named for a use of some program."""
     migrations = [_both(path, to)[1] for path in _SOURCES for to in ("grpc", "http")]
-    migrations += [migrated(f"{STAR}{source}") for source in _RARE]
+    migrations += [migrated(STAR + source) for source in _RARE]
     named = {row for item in migrations for _, outcome in item.uses for row in outcome.rows}
     assert set(UnsafeChange) - named == set()
 

@@ -37,6 +37,9 @@ _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"
 CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _ERROR_NAME = "InferenceServerException"
+_ERROR_IDS = frozenset(("server_id", "request_id"))
+#: Functions that make text of their arguments.
+_TEXT = frozenset(("str", "repr", "format"))
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 #: Functions that return another value at each call.
 _TAKING = frozenset(
@@ -67,9 +70,8 @@ class Draft:
         self.has_processes = bool(_PROCESSES.search(text))  # objects may go to other processes
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
-        called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
-        self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
+        self.errors_stay = beside.asks_errors or self._asks_errors()
         #: contexts of other files may stay, and take the protocols of this file
         self.protocols_stay = beside.has_contexts or (
             beside.linked and not options.allows(UnsafeChange.PROTOCOL_NAME)
@@ -93,6 +95,15 @@ class Draft:
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""
         return any(site.id in ids for site in self.sites)
+
+    def _asks_errors(self) -> bool:
+        """True if the file asks errors for their ids, unless it only prints these."""
+        calls = [x for x in self.evaluator.scopes.calls if not x.args]
+        calls = [x for x in calls if last_name(x.func) in _ERROR_IDS]
+        if not self.options.allows(UnsafeChange.PRINTED_IDS):
+            return bool(calls)
+        replaced = {site.call for site in self.sites if site.id in ("TS016", "TS017")}
+        return not all(call in replaced and self.is_printed(call) for call in calls)
 
     # --- outcomes
 
@@ -163,16 +174,34 @@ class Draft:
         parent = self.flows.parents[node]
         return isinstance(parent, ast.Expr) and parent not in self.source.shown()
 
+    def is_printed(self, node: ast.AST) -> bool:
+        """True if an expression, or its text, is only an argument of ``print`` or of a logger."""
+        parent = self.flows.parents[node]
+        if isinstance(parent, ast.Call):
+            is_argument = node is not parent.func
+            if is_argument and last_name(parent.func) in SHOWING:
+                return True
+            return is_argument and last_name(parent.func) in _TEXT and self.is_printed(parent)
+        if isinstance(parent, ast.BinOp):
+            has_text = _is_text(parent.left) or _is_text(parent.right)
+            return has_text and self.is_printed(parent)
+        # a tuple follows %
+        return isinstance(parent, ast.Tuple) and self.is_printed(parent)
+
     def around_result(self, node: ast.AST) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
+        return [self.flows.parents[read] for read in self.results(node)]
+
+    def results(self, node: ast.AST) -> list[ast.AST]:
+        """Return an expression, or each read of the variable with its value."""
         parents = self.flows.parents
         target = getattr(parents[node], "targets", [None])[0]
         if not isinstance(target, ast.Name):
-            return [parents[node]]
+            return [node]
         names = [x for x in parents if isinstance(x, ast.Name) and x.id == target.id]
         loads = [name for name in names if isinstance(name.ctx, ast.Load)]
         bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
-        return [parents[load] for load in loads if node in [x.node for x in bindings[load]]]
+        return [load for load in loads if node in [x.node for x in bindings[load]]]
 
     # --- changes
 
@@ -269,6 +298,13 @@ class Draft:
         """True for an expression that an attribute or operator can follow."""
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         return is_text or isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+
+
+def _is_text(node: ast.AST) -> bool:
+    """True for a literal text, or a call that makes text."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in _TEXT
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:

@@ -51,11 +51,19 @@ class UnsafeChange(Enum):
     )
     STATUS = (
         "`get_server_status()` → `server_status(client)`",
-        "it has no `infer_stats`, and `uptime_ns` is that of this machine",
+        "`uptime_ns` is that of this machine",
     )
     STATUS_OF_ALL = (
         "a status of one model, whose name is not known at the call",
         "the status is of all models",
+    )
+    PRINTED_STATUS = (
+        "a status that is only printed → `client.get_inference_statistics(model_name)`",
+        "it prints as tritonclient's: statistics of models, without configurations and states",
+    )
+    PRINTED_STATISTICS = (
+        "`infer_stats` of a status that is only printed → `batch_stats`",
+        "it prints as tritonclient's, with other names",
     )
     STUB = (
         "v1's raw stub → `InferStub`",
@@ -76,6 +84,14 @@ class UnsafeChange(Enum):
     HANDLES = (
         "a handle of shared memory that other code gets or makes → `Region`",
         "that code may expect a handle, or make one",
+    )
+    PRINTED_REGIONS = (
+        "`get_shared_memory_status()` that is only printed → `get_system_shared_memory_status()`",
+        "it prints as tritonclient's, without regions of CUDA memory",
+    )
+    PRINTED_IDS = (
+        "`server_id()` and `request_id()` of an error that are only printed → `None`",
+        "it prints None: errors have no ids",
     )
     REGION_STATUS = (
         "`get_shared_memory_status()` → `region_status(client)`",

@@ -54,13 +54,12 @@ METHODS: Mapping[str, Rule] = {
     "TS060": status.asked(),
     "TS061": status.asked(),
 }
-_UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(stub.ALL, stub.BY_HAND),
     "TS031": "the client returns a row for each version; read the names from the rows",
     "TS056": "keep the futures in a list, and wait for one of these",
-    **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
+    "TS046": names.UNNUMBERED,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -77,6 +76,7 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
+    **dict.fromkeys(("TS016", "TS017"), names.error_id),
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

@@ -34,6 +34,11 @@ def of_region(form: str) -> Rule:
 
 def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_shared_memory_status()`` → a helper, where the program reads the list of regions."""
+    results = draft.results(call)
+    if results and all(map(draft.is_printed, results)):
+        name = "get_system_shared_memory_status"
+        unsafe = (UnsafeChange.PRINTED_REGIONS,)
+        return Plan(f"{{0}}.{name}()", [owner(call)], f"{name}()", unsafe)
     reads = [getattr(node, "attr", "") for node in draft.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")

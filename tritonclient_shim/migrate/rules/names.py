@@ -21,6 +21,7 @@ _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
+UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
 
@@ -169,6 +170,14 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
             draft.write(node, "{0}", name)
 
     return Plan(what="tritonclient's exception", also=carry_out)
+
+
+def error_id(node: ast.AST, draft: Draft) -> Plan:
+    """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
+    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
+    if stays or not draft.is_printed(node):
+        raise Refused(UNNUMBERED)
+    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
