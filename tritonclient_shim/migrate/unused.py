@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Union
+from typing import Iterator, Sequence, Union
 
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.scan.scopes import last_name
@@ -20,7 +20,8 @@ _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 def remove_unused(draft: Draft) -> None:
     """Remove assignments to variables that a function read before its changes, and no more.
 
-    An expression with effects stays, without the variable.
+    An expression with effects stays, without the variable. A variable for a part of a value gets
+    ``_`` before its name.
     """
     after = _functions(ast.parse(draft.edits.changed()))
     for old, new in zip(_functions(draft.source.tree), after):
@@ -31,12 +32,21 @@ def remove_unused(draft: Draft) -> None:
             if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
                 continue
             target = statement.targets[0]
+            if isinstance(target, (ast.Tuple, ast.List)):
+                _mark_unused(target.elts, unused, draft)
             if not isinstance(target, ast.Name) or target.id not in unused:
                 continue
             if _has_effects(ast.parse(draft.new(statement.value).strip(), mode="eval")):
                 draft.write(statement, "{0}", statement.value)
             else:
                 draft.edits.remove(statement)
+
+
+def _mark_unused(targets: Sequence[ast.expr], unused: set[str], draft: Draft) -> None:
+    """Write ``_`` before the names of unused parts, as other parts of the value are used."""
+    for target in targets:
+        if isinstance(target, ast.Name) and target.id in unused and target.id[:1] != "_":
+            draft.write(target, "{0}", f"_{target.id}")
 
 
 def _functions(tree: ast.AST) -> Iterator[_Function]:

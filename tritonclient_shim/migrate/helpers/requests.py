@@ -47,7 +47,7 @@ class ThreadClient(threading.local, httpclient.InferenceServerClient):
 def protocol_name(text):
     """Return the name of a protocol in lower case."""
     if text.lower() not in ("http", "grpc"):
-        raise Exception(f"unexpected protocol: {text}, expecting HTTP or gRPC")
+        raise RuntimeError(f"unexpected protocol: {text}, expecting HTTP or gRPC")
     return text.lower()
 
 
