@@ -96,6 +96,10 @@ def test_lines_are_short(unsafe: bool, tmp_path: Path) -> None:
         (f"f(  # why\n    {_LONG}, {_LONG})\n", f"f(  # why\n    {_LONG},\n    {_LONG})\n"),
         (f"call({_LONG}).close(\n    x)\n", f"call(\n    {_LONG}\n).close(\n    x)\n"),
         (
+            f"call({_LONG}).close({_LONG}, x)\n",
+            f"call(\n    {_LONG}\n).close(\n    {_LONG}, x\n)\n",
+        ),
+        (
             f"with f({_LONG}) as x, \\\n     g(y) as y:\n    pass\n",
             f"with f(\n    {_LONG}\n) as x, \\\n     g(y) as y:\n    pass\n",
         ),

@@ -161,17 +161,17 @@ class _Row:
         if len(line) <= COLUMNS or pair is None:
             return [line]
         opening, closing = pair
-        head = indent + self._of(tokens[: opening + 1])
+        head = self._lines(tokens[: opening + 1], indent)
         inner = tokens[opening + 1 : closing]
         rest = self._lines(tokens[closing:], indent)
         deeper = indent + _INDENT
         if len(deeper + self._of(inner)) <= COLUMNS:
-            return [head, deeper + self._of(inner), *rest]
+            return [*head, deeper + self._of(inner), *rest]
         pieces = _split(inner, 0)
         lines = [line for piece in pieces for line in self._lines(piece, deeper)]
         if inner[-1].text != "," and _takes_comma(tokens, opening, pieces):
             lines[-1] += ","
-        return [head, *lines, *rest]
+        return [*head, *lines, *rest]
 
     def _of(self, tokens: _Tokens) -> str:
         return self._text[tokens[0].start : tokens[-1].end]
