@@ -671,3 +671,26 @@ def test_reason_for_hidden_inputs() -> None:
     source = f"import tensorrtserver.shared_memory\n{STAR}{CONTEXT}{region}ctx.async_run(f, i, o)\n"
     reasons = [outcome.what for _, outcome in migrated(source).uses]
     assert "write inputs and outputs in the call: they may be in shared memory" in reasons
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("class C(InferContext):\n    pass\n", reason_of([UnsafeChange.OBJECT])),
+        ("def f(ctx: InferContext):\n    ctx.run(i, o)\n", reason_of([UnsafeChange.OBJECT])),
+        (
+            "class A:\n    def f(self):\n        self.c = InferContext('u', 1, 'm')\n"
+            "        self.run = partial(self.c.run, outputs=o)\n",
+            "call the method where its arguments are, instead of handing it on",
+        ),
+        (
+            "InferContext('u', ProtocolType[name], 'm').run(i, o)\n",
+            "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP",
+        ),
+    ],
+)
+def test_reasons_that_an_owner_understands(source: str, reason: str) -> None:
+    """The reason says what is there, also where only another file could tell more."""
+    reasons = [x.what for _, x in migrated(STAR + source, unsafe=False).uses if x.todo]
+    assert reason in reasons
+    assert not any("in the file that uses it" in other for other in reasons)

@@ -27,7 +27,7 @@ from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import FORMS, is_protocol, is_test
-from tritonclient_shim.migrate.unsafe import UnsafeChange
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
@@ -39,6 +39,7 @@ STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _UNKNOWN = "create the context in the file that uses it"
+_METHOD_ITSELF = "call the method where its arguments are, instead of handing it on"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
@@ -155,7 +156,7 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
             senders[0].calls.append(site.call)
             continue
         strays.setdefault(owner, []).append(site)
-    lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
+    lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
     if draft.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, draft)
@@ -164,6 +165,16 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.errors_stay:
         lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), _ERRORS, draft))
     return lost, strays
+
+
+def _unknown(kind: str, strays: list[Site]) -> Refused:
+    """Return why contexts stay of which other code makes or gets some."""
+    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
+    if handed_on:
+        return Refused(_METHOD_ITSELF, node=handed_on[0])
+    if kind == INFER:
+        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
+    return Refused(_UNKNOWN, node=strays[0].whole)
 
 
 def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:
@@ -295,7 +306,7 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
-            raise Refused("call the method instead of handing it on")
+            raise Refused(_METHOD_ITSELF)
         if first_parameter(node, draft.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")

@@ -20,6 +20,7 @@ FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
+_BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
@@ -50,7 +51,7 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
         return Plan(draft.quoted(name.lower()))
     if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return Plan("str")
-    raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+    raise Refused(_BY_NAME)
 
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
@@ -80,6 +81,9 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
     if draft.options.to and (is_choice or "" in names or len(names) < 2):
         return draft.options.to  # unless the file uses each of several
+    is_named = any(any(map(is_protocol, draft.evaluator.of(part))) for part in ast.walk(node))
+    if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
+        raise Refused(_BY_NAME)
     if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
