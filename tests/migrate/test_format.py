@@ -155,6 +155,18 @@ def test_imports_join_those_of_the_file() -> None:
     assert lines[5:7] == ["import requests", "import tritonclient.grpc as grpcclient"]
 
 
+def test_module_that_the_file_has() -> None:
+    """A module that replaces one of v1 is imported once, also if functions need it, too."""
+    source = (
+        "from tensorrtserver.api import model_config_pb2\n"
+        "s = ServerStatusContext('u', 0, 'm').get_server_status()\n"
+        "print(s.ready_state, model_config_pb2.DataType)\nInferContext('u', 0, x).run(i, o)\n"
+    )
+    text = migrated(STAR + source).after.decode()
+    assert "model_config_pb2_" not in text
+    assert text.count("import model_config_pb2\n") == 1
+
+
 def test_part_of_a_value_that_nothing_reads() -> None:
     """A variable that gets a part of a value, and that nothing reads any more, starts with _."""
     source = (

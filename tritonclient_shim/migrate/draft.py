@@ -35,6 +35,8 @@ _PROCESSES = re.compile(
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
+#: The import that replaces an import of this module.
+_CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _ERROR_NAME = "InferenceServerException"
 _ERROR_IDS = frozenset(("server_id", "request_id"))
@@ -282,10 +284,13 @@ class Draft:
         return bool(bindings) or all(map(self.evaluator.is_provided, nodes))
 
     def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
-        """True for a name of an import, or of v1's exception, which the import replaces."""
+        """True for a name of an import, or of what it replaces: v1's exception or a module."""
         if not isinstance(node, ast.alias):
             return False
-        if self.evaluator.imports.symbols[node] == ERROR and name == _ERROR_NAME:
+        symbol = self.evaluator.imports.symbols[node]
+        if symbol == ERROR and name == _ERROR_NAME:
+            return True
+        if symbol == CONFIGS and line == _CONFIGS_IMPORT and CONFIGS not in self.kept:
             return True
         statement: Any = self.flows.parents[node]
         return import_text(statement, [node]) == line
