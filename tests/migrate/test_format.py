@@ -155,6 +155,24 @@ def test_imports_join_those_of_the_file() -> None:
     assert lines[5:7] == ["import requests", "import tritonclient.grpc as grpcclient"]
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("protocol = ProtocolType.HTTP\nServerHealthContext('u', protocol)\n", ""),
+        (
+            "protocol = ProtocolType.from_str(name)\nServerHealthContext('u', protocol)\n",
+            "protocol_name(name)\n",
+        ),
+        ("p = ProtocolType.HTTP\n__all__ = ['p']\nServerHealthContext('u', p)\n", "p = 'http'\n"),
+    ],
+)
+def test_protocol_of_the_module_that_nothing_reads(source: str, expected: str) -> None:
+    """A protocol in a variable of the module goes with its last use, unless others may read it."""
+    text = body(source, "http")
+    assert text.startswith(expected)
+    assert ("protocol = " in text or "p = " in text) is expected.startswith("p =")
+
+
 def test_module_that_the_file_has() -> None:
     """A module that replaces one of v1 is imported once, also if functions need it, too."""
     source = (
