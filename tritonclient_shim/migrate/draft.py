@@ -9,7 +9,7 @@ from typing import Any, Callable, Collection, Iterable, Mapping
 from tritonclient_shim.migrate.edits import Edits
 from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
-from tritonclient_shim.migrate.format import quote_of
+from tritonclient_shim.migrate.format import quote_of, shifted
 from tritonclient_shim.migrate.neighbours import Neighbours
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -225,7 +225,10 @@ class Draft:
                 texts.append(part if isinstance(part, str) else new(part))
             if "{old}." in form and not self._is_primary(node):
                 old = f"({old})"
-            return form.format(*texts, old=old, **{name: self.called(name) for name in names})
+            called = {name: self.called(name) for name in names}
+            head = form.partition("{old}")[0].format(*texts, **called)
+            old = shifted(old, self.edits.column(self.edits.span(node)[0]), len(head))
+            return form.format(*texts, old=old, **called)
 
         self.change(node, text)
 

@@ -63,6 +63,19 @@ def with_quotes(text: str, quote: str) -> str:
 # ----------------------------------------------------------------------------------------- lines
 
 
+def shifted(text: str, column: int, by: int) -> str:
+    """Return a part of a source with its lines moved that are aligned with its start.
+
+    ``column``: where the part started. ``by``: how many columns it starts further to the right.
+    """
+    first, *rows = text.split("\n")
+    is_aligned = all(len(_indent(row)) >= column for row in rows if row.strip())
+    if not is_aligned or '"""' in text or "'''" in text:
+        return text
+    moved = [f"{' ' * by}{row}" if by > 0 else row[-by:] for row in rows]
+    return "\n".join([first, *(row if row.strip() else "" for row in moved)])
+
+
 def with_short_lines(text: str, before: str) -> str:
     """Return a source whose new lines have at most 100 columns, where brackets allow it.
 
