@@ -14,6 +14,7 @@ from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
+from tritonclient_shim.migrate.program import Program
 
 
 def test_protocol_of_the_program() -> None:
@@ -407,7 +408,7 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
     made.write_text(f"{STAR}RAW = {{'x': (InferContext.ResultFormat.CLASS, 1)}}\n")
     script = tmp_path / "script.py"
     script.write_text(f"{STAR}from made import *\n{CONTEXT}ctx.run(i, RAW)\n")
-    both: dict[str, bytes | None] = {str(made): None}
+    both = Program([str(made), str(script)])
     rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True), both)
     assert rewritten.helpers == {"infer"}
     for options in MigrateOptions(), MigrateOptions(unsafe=True):
@@ -416,11 +417,15 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
 
 def test_outputs_of_another_file(tmp_path: Path) -> None:
     """Outputs that another file makes keep v1's formats there, and the request stays, too."""
-    (tmp_path / "made.py").write_text(f"{STAR}RAW = {{'x': InferContext.ResultFormat.RAW}}\n")
+    made = tmp_path / "made.py"
+    made.write_text(f"{STAR}RAW = {{'x': InferContext.ResultFormat.RAW}}\n")
     script = tmp_path / "script.py"
     script.write_text(f"{STAR}import made\n{CONTEXT}ctx.run(i, made.RAW)\n")
     assert "4:TS051" in todo(migrate(str(script), script.read_bytes(), MigrateOptions()))
-    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    alone = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    assert "4:TS051" in todo(alone)
+    both = Program([str(made), str(script)])
+    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True), both)
     assert todo(rewritten) == []
 
 

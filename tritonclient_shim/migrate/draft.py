@@ -10,8 +10,8 @@ from tritonclient_shim.migrate.edits import Edits
 from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of
-from tritonclient_shim.migrate.neighbours import Neighbours
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
+from tritonclient_shim.migrate.program import Beside, Keeps
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -50,10 +50,10 @@ class Draft:
     """A file, and the decisions of the rules so far."""
 
     def __init__(
-        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
+        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Beside
     ) -> None:
         self.source, self.options, self.beside = source, options, beside
-        self.evaluator = Evaluator(source)
+        self.evaluator = Evaluator(source, beside.taken)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
         self.edits = edits = Edits(text, self.flows.parents)
@@ -68,9 +68,9 @@ class Draft:
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
-        self.errors_stay = beside.asks_errors or bool(called & {"server_id", "request_id"})
+        self.errors_stay = beside.errors_stay or bool(called & {"server_id", "request_id"})
         may_stay = beside.linked and not options.unsafe  # contexts of other files
-        self.protocols_stay = beside.has_contexts or may_stay
+        self.protocols_stay = Keeps.CONTEXTS in beside.kept or may_stay
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
         #: also what a star import of the program binds
         self._names = self.evaluator.scopes.names | read | beside.names
@@ -80,7 +80,10 @@ class Draft:
         self.assignments: dict[str, str] = {}  # a name that the module binds → the statement
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
-        self.formats_stay = beside.has_requests or may_stay  # outside of calls, for those that stay
+        #: outside of calls, for those that stay
+        self.formats_stay = Keeps.REQUESTS in beside.kept or may_stay
+        #: contexts for requests stay that other code makes or gets
+        self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 

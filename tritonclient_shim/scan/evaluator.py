@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any
+from typing import Any, Collection
 
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.scan.imports import API, Imports, called_module, is_of_v1
@@ -63,6 +63,8 @@ _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
 #: Functions that return their argument, as far as contexts go.
 _HANDING_BACK = frozenset({"closing", "enter_context"})
+#: Methods that are called by the name of the class or object.
+_CALLED_BY_OWNER = ("__init__", "__call__")
 _ASYNC_RUNS = ("async_run", "async_run_with_cb")
 #: Functions and methods of v1 → the class of their results.
 _RESULTS = {
@@ -89,7 +91,8 @@ def new_instances(values: Values, call: ast.Call | None = None) -> Values:
 class Evaluator:
     """An evaluator of the expressions of a file."""
 
-    def __init__(self, source: ParsedSource) -> None:
+    def __init__(self, source: ParsedSource, taken: Collection[str] = ()) -> None:
+        self._taken = taken  # names of functions and classes that other files may call
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
         #: to parameters, by the call
@@ -239,8 +242,10 @@ class Evaluator:
         default = dict(zip(reversed(known), reversed(defaults))).get(node)
         candidates = [*self._passed.get(node, {}).values()]
         candidates += [self.of(default)] if default else []
-        values = either(candidates)
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
+        called = owner if getattr(function, "name", "") in _CALLED_BY_OWNER else function
+        candidates += [UNKNOWN] if getattr(called, "name", "") in self._taken else []
+        values = either(candidates)
         is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             values |= {LocalClass(owner, is_object="classmethod" not in marks)}

@@ -12,13 +12,14 @@ from typing import Any, Mapping
 
 from tritonclient_shim.migrate.draft import Draft, call_arguments, owner, refuse_effects
 from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
 from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form
 from tritonclient_shim.migrate.rules.names import FORMS
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
 from tritonclient_shim.scan.sites import arguments as known_arguments
-from tritonclient_shim.scan.values import REQUEST, Items
+from tritonclient_shim.scan.values import OTHER, REQUEST, Items, element
 
 #: Functions without effects.
 _PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
@@ -67,6 +68,10 @@ def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
     known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
     if draft.beside.linked and not known and not draft.options.unsafe:
         raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)
+    if draft.beside.has_regions and not draft.options.unsafe and _are_unknown(arguments, draft):
+        raise Refused("unsafe: another file may have its shared memory; --unsafe rewrites it", True)
+    if Keeps.REQUESTS in draft.beside.kept and not known:
+        raise Refused("other files of the program keep v1's formats, and may have its outputs")
     return lines.Request(call, arguments, draft, contexts)
 
 
@@ -94,8 +99,20 @@ def _function(regions: bool, draft: Draft) -> str:
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
     """True if an input or output may be in shared memory."""
     ids = {site.id for site in draft.sites if site.call is call}
+    if draft.beside.has_regions:
+        return bool(ids & {"TS114", "TS115"}) or _are_unknown(arguments, draft)
     hidden = not all(isinstance(arguments.get(name), ast.Dict) for name in ("inputs", "outputs"))
     return bool(ids & {"TS114", "TS115"}) or hidden and draft.has("TS081", "TS086")
+
+
+def _are_unknown(arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
+    """True if an input or output may come from another file."""
+    for name in ("inputs", "outputs"):
+        tensors = draft.evaluator.of(arguments.get(name))
+        values = element(tensors)
+        if not values or OTHER in values or OTHER in element(values):
+            return True
+    return False
 
 
 def _plain_outputs(request: lines.Request) -> None:
