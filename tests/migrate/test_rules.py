@@ -326,9 +326,9 @@ def test_asynchronous_requests() -> None:
     )
     assert body(source).partition("\n")[2] == (
         'pool.submit(infer, ctx, "simple", deepcopy(i), o)'
-        ".add_done_callback(partial(done, 1, ctx))\n"
+        ".add_done_callback(in_turn(partial(done, 1), ctx))\n"
         'pool.submit(infer, ctx, "simple", deepcopy(i), o)'
-        ".add_done_callback(partial(lambda c, n: 0, ctx))\n"
+        ".add_done_callback(in_turn(lambda c, n: 0, ctx))\n"
     )
     sequence = (
         f"{CONTEXT}ctx.async_run(partial(f), i, o, 1, x)\nr = ctx.get_async_run_results(n, False)\n"
@@ -336,7 +336,7 @@ def test_asynchronous_requests() -> None:
     assert body(sequence).partition("\n")[2] == (
         'pool.submit(\n    infer,\n    ctx,\n    "simple",\n    deepcopy(i),\n    o,\n'
         "    sequence_start=bool(x & FLAG_SEQUENCE_START),\n"
-        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n).add_done_callback(partial(f, ctx))\n"
+        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n).add_done_callback(in_turn(partial(f), ctx))\n"
         "r = (n.result() if n.done() else None)\n"
     )
     assert "pool = ThreadPoolExecutor(1)\n" in migrated(STAR + sequence).after.decode()

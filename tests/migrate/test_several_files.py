@@ -42,6 +42,7 @@ class Fake:
     def run(self, inputs, outputs):
         return {"OUTPUT0": [inputs["INPUT0"][0] * 3]}
 """
+_IS_LIVE = "ServerHealthContext(sys.argv[1], 1).is_live()"
 _NUMPY = f"import sys\nimport numpy as np\n{_ROW}"
 _LIB = "import sys\nsys.path.append(sys.path[0] + '/lib')\n"
 _ASK = f"def ask():\n    {_RUN}"
@@ -60,7 +61,7 @@ PROGRAMS = {
         "script.py": f"{_LIB}{_NUMPY}from client import ctx, RAW\n{_OUTPUTS}{_RUN}",
     },
     "v1's names through a module in a folder of the path": {
-        "lib/common.py": f"import sys\n{_API}print(ServerHealthContext(sys.argv[1], 1).is_live())\n",
+        "lib/common.py": f"import sys\n{_API}print({_IS_LIVE})\n",
         "script.py": (
             f"{_LIB}import numpy as np\n{_ROW}from common import *\nctx = {_CONTEXT}\n"
             f"{_FORMAT}{_OUTPUTS}{_RUN}try:\n    ctx.run(inputs, {{'x': RAW}})\n"

@@ -11,7 +11,7 @@ from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
-from tritonclient_shim.migrate.program import Beside, Keeps
+from tritonclient_shim.migrate.program import Beside, Keeps, starts_processes
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -25,10 +25,6 @@ _THREADED = re.compile(
     r"|flask|tornado|bottle|fastapi|starlette|django|falcon|grpc|wsgiref|xmlrpc|joblib|queue"
     r"|celery|dash|gradio|streamlit|twisted|cherrypy|pyramid|sanic|aiohttp|uvicorn|gunicorn)\b",
     re.M,
-)
-#: Modules that send objects to other processes.
-_PROCESSES = re.compile(
-    r"^\s*(from|import)\s+(multiprocessing|joblib|torch\.multiprocessing)\b", re.M
 )
 #: Functions whose result handles errors in a ``with`` statement.
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
@@ -63,7 +59,8 @@ class Draft:
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         #: modules may run functions in threads, or other files of the program do
         self.has_threads = bool(_THREADED.search(text)) or beside.linked
-        self.has_processes = bool(_PROCESSES.search(text))  # objects may go to other processes
+        #: other processes may get objects, or inherit them
+        self.has_processes = beside.has_processes or starts_processes(text)
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}

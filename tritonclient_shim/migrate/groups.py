@@ -48,6 +48,7 @@ _KEPT_ELSEWHERE = (
     "other files of the program keep uses of such contexts; rewrite these by hand first"
 )
 _CAUGHT = "other files of the program keep v1's exception, which catches no error of a client"
+_INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
 _REPLACED = "other files of the program may replace the class in this one"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
@@ -268,6 +269,8 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
     renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
     plans: Plans = []
     for group in unit.groups:
+        if draft.has_processes and _may_be_inherited(group, draft):
+            raise Refused(_INHERITED, node=group.creations[0])
         taken = [node for node in group.taken if node in renamed]
         unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
         if group.kind != INFER and unknown:
@@ -282,6 +285,20 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
             plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
     strays = {site.whole: site for site in unit.sites}
     return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
+
+
+def _may_be_inherited(group: Group, draft: Draft) -> bool:
+    """True if a process may use contexts that its parent has made.
+
+    It makes them itself in the function that uses them, or in a function that it starts with.
+    """
+    places = draft.evaluator.scopes.places
+    called = {last_name(call.func) for call in draft.evaluator.scopes.calls}
+    scopes = {places[call].scope for call in group.creations}
+    if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
+        return bool(group.escapes) or "fork" in called
+    names = {getattr(scope.node, "name", "__init__") for scope in scopes}
+    return "__init__" in names or not called.isdisjoint(names)
 
 
 def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:

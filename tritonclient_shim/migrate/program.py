@@ -41,6 +41,12 @@ _ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_r
 _REQUESTS = re.compile(rb"InferContext|SharedMemoryControlContext")
 _STAR = re.compile(rb"\bimport[ \t]*\*")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
+#: What starts processes. A pool of threads may be a part of ``multiprocessing``, too.
+_PROCESSES = re.compile(
+    r"^\s*(?:from|import)\s+(?:torch\.)?(?:multiprocessing(?!\.dummy|\.pool import ThreadPool$)"
+    r"|joblib|billiard|celery)\b|\bos\.fork\(|\bProcessPoolExecutor\b",
+    re.M,
+)
 _SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
 _MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
 _ERROR = f"{API}.InferenceServerException"
@@ -216,6 +222,8 @@ class Beside:
         asks_ids = any(_ERROR_IDS.search(file.text) for file in related)
         self.errors_stay = asks_ids or Keeps.ERRORS in kept
         self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
+        texts = [file.text.decode("utf-8", "replace") for file in related]
+        self.has_processes = any(map(starts_processes, texts))
         self.has_regions = any(b"shared_memory" in file.text for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
@@ -239,6 +247,11 @@ class Beside:
             after = program.after.get(file.path, file.text)
             names = program.names_in(file) if after == file.text else _names_in(file.path, after)
             self.imported |= names.free | names.attributes
+
+
+def starts_processes(text: str) -> bool:
+    """True if a file may start processes."""
+    return bool(_PROCESSES.search(text))
 
 
 def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> frozenset[Keeps]:

@@ -60,6 +60,21 @@ def connect(protocol, url, headers=None, **options):
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
+#: Locks of clients and of partial functions with a client.
+CALLBACK_LOCKS = weakref.WeakKeyDictionary()
+
+
+def in_turn(callback, client):
+    """Return a callback for futures. Callbacks of one client never overlap."""
+    lock = CALLBACK_LOCKS.setdefault(client, threading.RLock())
+
+    def call_back(future):
+        with lock:
+            callback(client, future)
+
+    return call_back
+
+
 def version_name(version):
     """Return the version of a model as tritonclient takes it: empty for the newest."""
     return "" if version in (None, -1) else str(version)

@@ -167,6 +167,10 @@ def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         raise Refused("write inputs and outputs in the call: they may be in shared memory")
     if not isinstance(owner(call), (ast.Name, ast.Attribute)):
         raise Refused("put the context into a variable")
+    if draft.is_tried(call) and not draft.options.unsafe:
+        raise Refused(
+            "unsafe: errors of a request come with its future; --unsafe rewrites it", True
+        )
     if draft.has_processes:
         raise Refused("fetch results in the process that sends the request: futures stay there")
     if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
@@ -206,6 +210,7 @@ def _submit(request: lines.Request) -> None:
         draft.write(request.arguments["inputs"], f"{deepcopy}({{old}})")
         _call_helper(request, _function(False, draft), pool)
     if callback is not None:
+        draft.helpers.add("in_turn")
         draft.change(call, partial(_with_callback, callback, draft.text(owner(call)), draft))
 
 
@@ -238,11 +243,7 @@ def _sorts_requests(draft: Draft) -> bool:
 
 def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
     """Return a future with a callback, which gets the client and the future."""
-    own = draft.new(callback)
-    function = draft.imported("from functools import partial")
-    is_partial = own.startswith(f"{function}(") and "=" not in own
-    own = own[:-1] if is_partial else f"{function}({own}"
-    return f"{future}.add_done_callback({own}, {client}))"
+    return f"{future}.add_done_callback({draft.called('in_turn')}({draft.new(callback)}, {client}))"
 
 
 def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
