@@ -264,13 +264,13 @@ def test_error_of_a_constructor() -> None:
     start = "def make(n='m'):\n    c = InferContext('u', 1, {})\n    return {}\n"
     made = start.format("n", "c.run(i, o)")
     tried = "try:\n    {}\nexcept InferenceServerException as e:\n    print(e.message())\n"
-    asks = "c.get_model_config(n)"
-    assert 'ctx.get_model_config("simple")' in body(tried.format(CONTEXT))
-    assert asks in body(made + tried.format("make(m)"))
+    asks = "c = with_model(grpcclient.InferenceServerClient('u'), {})"
+    assert "ctx = with_model(" in body(tried.format(CONTEXT))
+    assert asks.format("n") in body(made + tried.format("make(m)"))
     returned = body(start.format("'m'", "c") + tried.format("make().run(i, o)"))
-    assert "c.get_model_config('m')" in returned
-    assert asks in body(made + "def all():\n    make(m)\n" + tried.format("all()"))
-    assert "get_model_config(" not in body(made) + body(made + tried.format("other()"))
+    assert asks.format("'m'") in returned
+    assert asks.format("n") in body(made + "def all():\n    make(m)\n" + tried.format("all()"))
+    assert "with_model(" not in body(made) + body(made + tried.format("other()"))
 
 
 @pytest.mark.parametrize("over_grpc", [True, False])
@@ -336,7 +336,8 @@ def test_asynchronous_requests() -> None:
     assert body(sequence).partition("\n")[2] == (
         'pool.submit(\n    infer,\n    ctx,\n    "simple",\n    deepcopy(i),\n    o,\n'
         "    sequence_start=bool(x & FLAG_SEQUENCE_START),\n"
-        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n).add_done_callback(in_turn(partial(f), ctx))\n"
+        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n"
+        ").add_done_callback(in_turn(partial(f), ctx))\n"
         "r = (n.result() if n.done() else None)\n"
     )
     assert "pool = ThreadPoolExecutor(1)\n" in migrated(STAR + sequence).after.decode()
@@ -410,7 +411,7 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
     script.write_text(f"{STAR}from made import *\n{CONTEXT}ctx.run(i, RAW)\n")
     both = Program([str(made), str(script)])
     rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True), both)
-    assert rewritten.helpers == {"infer"}
+    assert rewritten.helpers == {"infer", "with_model"}
     for options in MigrateOptions(), MigrateOptions(unsafe=True):
         assert "4:TS051" in todo(migrate(str(script), script.read_bytes(), options))
 

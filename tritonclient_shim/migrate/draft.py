@@ -292,8 +292,8 @@ def _names(*nodes: ast.AST) -> set[str]:
 
 
 def _catches(node: ast.AST) -> bool:
-    """True for a statement that handles the errors of its body."""
+    """True for a statement that handles the errors of its body, or goes on after them."""
     if isinstance(node, ast.With):
         calls = [getattr(item.context_expr, "func", node) for item in node.items]
         return any(last_name(call) in _CATCHING for call in calls)
-    return isinstance(node, ast.Try) and bool(node.handlers)
+    return isinstance(node, ast.Try) and bool(node.handlers or node.finalbody)

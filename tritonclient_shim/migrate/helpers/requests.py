@@ -44,6 +44,12 @@ class ThreadClient(threading.local, httpclient.InferenceServerClient):
         with_headers(self, headers)
 
 
+def with_model(client, model_name):
+    """Return the client. Raise an error if the server lacks the model."""
+    client.get_model_config(model_name)
+    return client
+
+
 def protocol_name(text):
     """Return the name of a protocol in lower case."""
     if text.lower() not in ("http", "grpc"):
