@@ -31,7 +31,8 @@ def test_arguments(call: str, expected: str) -> None:
     ("call", "expected"),
     [
         (
-            "r = c.run({'a': x,\n           'b': y},\n          {'c': RAW,\n           'd': RAW}, 1)",
+            "r = c.run({'a': x,\n           'b': y},\n"
+            "          {'c': RAW,\n           'd': RAW}, 1)",
             "r = infer(c, 'm', {'a': x,\n                   'b': y},\n"
             "          {'c': RAW,\n           'd': RAW})",
         ),
@@ -44,10 +45,13 @@ def test_arguments(call: str, expected: str) -> None:
             "c.async_run(f, {'a': x,\n                'b': y},\n            o, 1)",
             "pool.submit(infer, c, 'm', deepcopy({'a': x,\n"
             "                                     'b': y}),\n"
-            "            o).add_done_callback(partial(f, c))",
+            "            o).add_done_callback(in_turn(f, c))",
         ),
         ("r = c.run(\n    i,\n    o, 1)", "r = infer(\n    c, 'm', i,\n    o)"),
-        ("r = c.run(i, \"\"\"\n            \"\"\")", "r = infer(c, 'm', i, \"\"\"\n            \"\"\")"),
+        (
+            "r = c.run(i, '''\n            ''')",
+            "r = infer(c, 'm', i, '''\n            ''')",
+        ),
     ],
 )
 def test_lines_stay_aligned(call: str, expected: str) -> None:

@@ -14,6 +14,7 @@ from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
+from tritonclient_shim.migrate.program import Program
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 
 
@@ -271,13 +272,13 @@ def test_error_of_a_constructor() -> None:
     start = "def make(n='m'):\n    c = InferContext('u', 1, {})\n    return {}\n"
     made = start.format("n", "c.run(i, o)")
     tried = "try:\n    {}\nexcept InferenceServerException as e:\n    print(e.message())\n"
-    asks = "c.get_model_config(n)"
-    assert 'ctx.get_model_config("simple")' in body(tried.format(CONTEXT))
-    assert asks in body(made + tried.format("make(m)"))
+    asks = "c = with_model(grpcclient.InferenceServerClient('u'), {})"
+    assert "ctx = with_model(" in body(tried.format(CONTEXT))
+    assert asks.format("n") in body(made + tried.format("make(m)"))
     returned = body(start.format("'m'", "c") + tried.format("make().run(i, o)"))
-    assert "c.get_model_config('m')" in returned
-    assert asks in body(made + "def all():\n    make(m)\n" + tried.format("all()"))
-    assert "get_model_config(" not in body(made) + body(made + tried.format("other()"))
+    assert asks.format("'m'") in returned
+    assert asks.format("n") in body(made + "def all():\n    make(m)\n" + tried.format("all()"))
+    assert "with_model(" not in body(made) + body(made + tried.format("other()"))
 
 
 @pytest.mark.parametrize("over_grpc", [True, False])
@@ -333,9 +334,9 @@ def test_asynchronous_requests() -> None:
     )
     assert body(source).partition("\n")[2] == (
         'pool.submit(infer, ctx, "simple", deepcopy(i), o)'
-        ".add_done_callback(partial(done, 1, ctx))\n"
+        ".add_done_callback(in_turn(partial(done, 1), ctx))\n"
         'pool.submit(infer, ctx, "simple", deepcopy(i), o)'
-        ".add_done_callback(partial(lambda c, n: 0, ctx))\n"
+        ".add_done_callback(in_turn(lambda c, n: 0, ctx))\n"
     )
     sequence = (
         f"{CONTEXT}ctx.async_run(partial(f), i, o, 1, x)\nr = ctx.get_async_run_results(n, False)\n"
@@ -343,7 +344,8 @@ def test_asynchronous_requests() -> None:
     assert body(sequence).partition("\n")[2] == (
         'pool.submit(\n    infer,\n    ctx,\n    "simple",\n    deepcopy(i),\n    o,\n'
         "    sequence_start=bool(x & FLAG_SEQUENCE_START),\n"
-        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n).add_done_callback(partial(f, ctx))\n"
+        "    sequence_end=bool(x & FLAG_SEQUENCE_END),\n"
+        ").add_done_callback(in_turn(partial(f), ctx))\n"
         "r = (n.result() if n.done() else None)\n"
     )
     assert "pool = ThreadPoolExecutor(1)\n" in migrated(STAR + sequence).after.decode()
@@ -415,20 +417,24 @@ def test_classes_of_another_file(tmp_path: Path) -> None:
     made.write_text(f"{STAR}RAW = {{'x': (InferContext.ResultFormat.CLASS, 1)}}\n")
     script = tmp_path / "script.py"
     script.write_text(f"{STAR}from made import *\n{CONTEXT}ctx.run(i, RAW)\n")
-    both: dict[str, bytes | None] = {str(made): None}
+    both = Program([str(made), str(script)])
     rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True), both)
-    assert rewritten.helpers == {"infer"}
+    assert rewritten.helpers == {"infer", "with_model"}
     for options in MigrateOptions(), MigrateOptions(unsafe=True):
         assert "4:TS051" in todo(migrate(str(script), script.read_bytes(), options))
 
 
 def test_outputs_of_another_file(tmp_path: Path) -> None:
     """Outputs that another file makes keep v1's formats there, and the request stays, too."""
-    (tmp_path / "made.py").write_text(f"{STAR}RAW = {{'x': InferContext.ResultFormat.RAW}}\n")
+    made = tmp_path / "made.py"
+    made.write_text(f"{STAR}RAW = {{'x': InferContext.ResultFormat.RAW}}\n")
     script = tmp_path / "script.py"
     script.write_text(f"{STAR}import made\n{CONTEXT}ctx.run(i, made.RAW)\n")
     assert "4:TS051" in todo(migrate(str(script), script.read_bytes(), MigrateOptions()))
-    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    alone = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True))
+    assert "4:TS051" in todo(alone)
+    both = Program([str(made), str(script)])
+    rewritten = migrate(str(script), script.read_bytes(), MigrateOptions(unsafe=True), both)
     assert todo(rewritten) == []
 
 

@@ -15,11 +15,14 @@ from tests.migrate.test_printed import PRINTING
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate.files import Migrated, migrate
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.migrate.program import Program
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 
 _PAGE = Path(__file__).parents[2] / "docs" / "migrate.md"
+_MIGRATE = Path(__file__).parents[2] / "tritonclient_shim" / "migrate"
 _ROW = re.compile(r"\| (\d+) \| (.*?) \| (.*?) \|")
 _FOLDERS = (PROGRAMS_FOLDER, STYLES_FOLDER)
+_FETCHED = "ctx.get_async_run_results(ctx.async_run({}, {}, 1), True)"
 #: Sources with changes that no program has.
 _RARE = (
     PRINTING,
@@ -35,10 +38,12 @@ _SOURCES = [path for folder in _FOLDERS for path in sorted(folder.rglob("*.py"))
 def _both(path: Path, to: str) -> tuple[Migrated, Migrated]:
     """Migrate a file without and with --unsafe."""
     data = path.read_bytes()
-    texts = {str(other): None for other in _SOURCES}  # they are migrated together
+    is_alone = path.parent in _FOLDERS
+    files = [path] if is_alone else sorted(path.parent.glob("*.py"))
+    program = Program([str(file) for file in files])
     return (
-        migrate(str(path), data, MigrateOptions(to), texts),
-        migrate(str(path), data, MigrateOptions(to, unsafe=True), texts),
+        migrate(str(path), data, MigrateOptions(to), program),
+        migrate(str(path), data, MigrateOptions(to, unsafe=True), program),
     )
 
 
@@ -60,12 +65,24 @@ def test_each_unsafe_change_names_its_row(path: Path, to: str) -> None:
     assert not [row for _, outcome in safe.uses for row in outcome.rows]
 
 
-def test_every_row_is_used() -> None:
+def test_every_row_is_used(tmp_path: Path) -> None:
     """Every row of the table is named for a use of some program."""
+    sender, other = tmp_path / "sender.py", tmp_path / "other.py"
+    sender.write_text(f"{STAR}{CONTEXT}def send():\n    return {_FETCHED}\n")
+    other.write_text("import sender\nprint(sender.send())\n")
+    program = Program([str(sender), str(other)])
+    unsafe = MigrateOptions(unsafe=True)
     migrations = [_both(path, to)[1] for path in _SOURCES for to in ("grpc", "http")]
+    migrations.append(migrate(str(sender), sender.read_bytes(), unsafe, program))
     migrations += [migrated(STAR + source) for source in _RARE]
     named = {row for item in migrations for _, outcome in item.uses for row in outcome.rows}
     assert set(UnsafeChange) - named == set()
+
+
+def test_rules_ask_by_the_row() -> None:
+    """Code that asks if the option is given names the row for which it asks."""
+    sources = [path for path in _MIGRATE.rglob("*.py") if path.name != "options.py"]
+    assert [path.name for path in sources if "options.unsafe" in path.read_text("utf-8")] == []
 
 
 def test_outcome_without_a_row() -> None:

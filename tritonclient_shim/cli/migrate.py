@@ -28,6 +28,7 @@ from tritonclient_shim.usage import report as usage_report
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.files import Migrated
     from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
+    from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.migrate.prove import Proof
     from tritonclient_shim.migrate.unsafe import UnsafeChange
     from tritonclient_shim.usage.rows import UsageRow
@@ -42,7 +43,6 @@ _NEXT = "Nothing is written; --write writes the changes.\n"
 class _Work:
     """The files that were migrated, and why others were not."""
 
-    texts: dict[str, bytes | None]  # by absolute path; None is not known yet
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     proof: Proof | None = None
@@ -120,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file."""
     from tritonclient_shim.cli._models import models_of
-    from tritonclient_shim.migrate.neighbours import importers_first
     from tritonclient_shim.migrate.options import MigrateOptions
+    from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
     paths = chosen(arguments)
@@ -129,34 +129,33 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    order, work = importers_first(paths), _Work(dict.fromkeys(map(os.path.abspath, paths)))
+    program, before = Program(paths), None
+    work = _Work()
     with without_syntax_warnings():
-        for _ in range(5):  # until each file keeps what the files beside it need
-            before, work = dict(work.texts), _Work(work.texts)
-            for path in order:
-                _migrate_file(path, options, work)
-            if before == work.texts or not any(x.linked and x.todo for x in work.files):
-                break
+        while program.kept != before:  # until each file keeps what the others need
+            before, work = program.kept, _Work()
+            for path in program.importers_first(paths):
+                _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     return work
 
 
-def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
+def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> None:
     """Migrate one file; keep what became of it, or why it failed."""
     from tritonclient_shim.migrate.files import Migrated, migrate
     from tritonclient_shim.scan.imports import may_use_v1
     from tritonclient_shim.scan.sources import Unreadable, content
 
-    own = os.path.abspath(path)
     try:
         _refuse_link(path)
         data = content(path)
         is_v1 = may_use_v1(path, data)
-        done = migrate(path, data, options, work.texts) if is_v1 else Migrated(path, data, data)
-        work.texts[own] = done.after
+        done = migrate(path, data, options, program) if is_v1 else Migrated(path, data, data)
+        program.keep(path, done.keeps)
+        program.after[os.path.abspath(path)] = done.after
         work.files.append(done)
     except Exception as error:  # one file must not keep the others from being migrated
-        work.texts.pop(own, None)
+        program.keep_all(path)
         is_bug = not isinstance(error, Unreadable)
         effect = "which left the file as it was"
         work.failures.append(bug("migrate", path, error, effect) if is_bug else str(error))

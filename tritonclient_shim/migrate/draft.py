@@ -10,8 +10,8 @@ from tritonclient_shim.migrate.edits import Edits
 from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of, shifted
-from tritonclient_shim.migrate.neighbours import Neighbours
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
+from tritonclient_shim.migrate.program import Beside, Keeps, starts_processes
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
@@ -26,10 +26,6 @@ _THREADED = re.compile(
     r"|flask|tornado|bottle|fastapi|starlette|django|falcon|grpc|wsgiref|xmlrpc|joblib|queue"
     r"|celery|dash|gradio|streamlit|twisted|cherrypy|pyramid|sanic|aiohttp|uvicorn|gunicorn)\b",
     re.M,
-)
-#: Modules that send objects to other processes.
-_PROCESSES = re.compile(
-    r"^\s*(from|import)\s+(multiprocessing|joblib|torch\.multiprocessing)\b", re.M
 )
 #: Functions whose result handles errors in a ``with`` statement.
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
@@ -56,10 +52,10 @@ class Draft:
     """A file, and the decisions of the rules so far."""
 
     def __init__(
-        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Neighbours
+        self, source: ParsedSource, text: str, options: MigrateOptions, beside: Beside
     ) -> None:
         self.source, self.options, self.beside = source, options, beside
-        self.evaluator = Evaluator(source)
+        self.evaluator = Evaluator(source, beside.taken)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
         self.edits = edits = Edits(text, self.flows.parents)
@@ -69,13 +65,14 @@ class Draft:
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
         #: modules may run functions in threads, or other files of the program do
         self.has_threads = bool(_THREADED.search(text)) or beside.linked
-        self.has_processes = bool(_PROCESSES.search(text))  # objects may go to other processes
+        #: other processes may get objects, or inherit them
+        self.has_processes = beside.has_processes or starts_processes(text)
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
         #: the program reads server or request ids of errors, which only v1 has
-        self.errors_stay = beside.asks_errors or self._asks_errors()
+        self.errors_stay = beside.errors_stay or self._asks_errors()
         #: contexts of other files may stay, and take the protocols of this file
-        self.protocols_stay = beside.has_contexts or (
+        self.protocols_stay = Keeps.CONTEXTS in beside.kept or (
             beside.linked and not options.allows(UnsafeChange.PROTOCOL_NAME)
         )
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
@@ -88,9 +85,11 @@ class Draft:
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
         #: formats outside of calls stay for requests that stay
-        self.formats_stay = beside.has_requests or (
+        self.formats_stay = Keeps.REQUESTS in beside.kept or (
             beside.linked and not options.allows(UnsafeChange.FORMAT_NUMBER)
         )
+        #: contexts for requests stay that other code makes or gets
+        self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
@@ -99,10 +98,10 @@ class Draft:
         return any(site.id in ids for site in self.sites)
 
     def _asks_errors(self) -> bool:
-        """True if the file asks errors for their ids, unless it only prints these."""
+        """True if the file asks errors for their ids, unless it is alone and only prints these."""
         calls = [x for x in self.evaluator.scopes.calls if not x.args]
         calls = [x for x in calls if last_name(x.func) in _ERROR_IDS]
-        if not self.options.allows(UnsafeChange.PRINTED_IDS):
+        if self.beside.linked or not self.options.allows(UnsafeChange.PRINTED_IDS):
             return bool(calls)
         replaced = {site.call for site in self.sites if site.id in ("TS016", "TS017")}
         return not all(call in replaced and self.is_printed(call) for call in calls)
@@ -347,8 +346,8 @@ def _names(*nodes: ast.AST) -> set[str]:
 
 
 def _catches(node: ast.AST) -> bool:
-    """True for a statement that handles the errors of its body."""
+    """True for a statement that handles the errors of its body, or goes on after them."""
     if isinstance(node, ast.With):
         calls = [getattr(item.context_expr, "func", node) for item in node.items]
         return any(last_name(call) in _CATCHING for call in calls)
-    return isinstance(node, ast.Try) and bool(node.handlers)
+    return isinstance(node, ast.Try) and bool(node.handlers or node.finalbody)

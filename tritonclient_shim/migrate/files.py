@@ -7,13 +7,12 @@ import io
 import tokenize
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import List, Mapping, Tuple
+from typing import List, Tuple
 
 from tritonclient_shim.migrate import groups, notebooks
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.header import FileHeader
-from tritonclient_shim.migrate.neighbours import Neighbours
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import (
     MigrateOptions,
@@ -23,6 +22,7 @@ from tritonclient_shim.migrate.options import (
     carry_out,
     planned,
 )
+from tritonclient_shim.migrate.program import Keeps, Program, keeps_of
 from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, stub
 from tritonclient_shim.migrate.unused import remove_unused
 from tritonclient_shim.registry import ENTRIES
@@ -38,7 +38,6 @@ _IMPORT = SiteOutcome(State.SAFE, "import")
 #: Ids of uses that can stay alone. Other uses need each other.
 _ALONE = ("TS201",)
 _STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
-_ON_DISK: Mapping[str, bytes | None] = {}
 #: Options of the command → the same for the rules; few options first.
 _OPTIONS = {
     "": MigrateOptions(),
@@ -56,7 +55,7 @@ class Migrated:
     after: bytes
     uses: _Uses = field(default_factory=list)
     helpers: frozenset[str] = frozenset()  # the functions that its uses call
-    linked: bool = False  # it imports other files of its program, or they import it
+    keeps: frozenset[Keeps] = frozenset()  # of v1, for other files of its program
 
     @property
     def changed(self) -> bool:
@@ -70,11 +69,11 @@ class Migrated:
 
 
 def migrate(
-    path: str, data: bytes, options: MigrateOptions, texts: Mapping[str, bytes | None] = _ON_DISK
+    path: str, data: bytes, options: MigrateOptions, program: Program | None = None
 ) -> Migrated:
     """Rewrite a file. Raise Unreadable if it cannot be parsed.
 
-    ``texts``: absolute path → the new text of a file, None if it is not known yet.
+    ``program``: its files; without it, the file alone is migrated.
     """
     source = sources.parsed(path, data)
     encoding = "utf-8"
@@ -84,23 +83,29 @@ def migrate(
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
-        draft = Draft(source, text, options, Neighbours(path, texts))
+        beside = (program or Program([path])).beside(path)
+        draft = Draft(source, text, options, beside)
         uses, changed = _rewritten(draft)
         new = restored(with_short_lines(changed, text))
     after = data
     if changed != text:
         is_file = not is_notebook(source)
         after = new.encode(encoding) if is_file else with_cells(source, data, new)
-    return Migrated(path, data, after, uses, frozenset(draft.helpers), draft.beside.linked)
+    keeps = keeps_of(draft, uses) if beside.linked else frozenset()
+    return Migrated(path, data, after, uses, frozenset(draft.helpers), keeps)
 
 
-def scan(source: ParsedSource) -> list[UsageRow]:
-    """Return every legacy use, once per line, with the options by which ``migrate`` rewrites it."""
+def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]:
+    """Return every legacy use, once per line, with the options by which ``migrate`` rewrites it.
+
+    ``program``: its files; without it, all files beside the source will be migrated.
+    """
+    beside = (program or Program([source.path], is_whole=True)).beside(source.path)
     rows: list[UsageRow] = []
     options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
     text = notebooks.text_of(source)
     for words, options in _OPTIONS.items():
-        uses, _ = _rewritten(Draft(source, text, options, Neighbours(source.path)))
+        uses, _ = _rewritten(Draft(source, text, options, beside))
         rows = [row for row, _ in uses]
         for number, (_, outcome) in enumerate(uses):
             if not outcome.todo:

@@ -11,6 +11,7 @@ from tritonclient_shim.scan.evaluator import PROPERTIES, Evaluator, decorators, 
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.values import (
     HANDLE,
+    LITERAL,
     REQUEST,
     STATUS,
     BoundMethod,
@@ -91,7 +92,7 @@ class Flows:
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         groups = self.of(node)
-        is_mixed = len(groups) > 1
+        is_mixed = len(groups) > 1 or isinstance(parent, ast.Attribute) and self._is_mixed(node)
         if isinstance(parent, ast.Call):
             inside = _inside(self._evaluator.of(node))
             groups += [self._of[item] for item in inside if item in self._of]
@@ -104,6 +105,11 @@ class Flows:
                     group.taken.append(parent)
             if is_mixed or self._escapes(node, parent, group.kind):
                 group.escapes.append(node)
+
+    def _is_mixed(self, node: ast.expr) -> bool:
+        """True if an expression with an object of v1 may be something else in another turn."""
+        values = self._evaluator.of(node)
+        return any(value is not LITERAL and value not in self._of for value in values)
 
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""

@@ -14,6 +14,7 @@ from typing import Callable, Collection, Iterable, List, Tuple
 from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.migrate.options import Plan, Refused, carry_out, planned
+from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
     BY_HAND,
     CREATIONS,
@@ -44,7 +45,13 @@ _SHARED = "write its outputs, with their formats, in the call: a context that st
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _STARTS = "import v1 in all files that start or fetch asynchronous requests"
-_HANDED = "rewrite the files that import this one first: their contexts may get its handles"
+_HANDED = "other files of the program keep contexts or regions, which may get its handles"
+_KEPT_ELSEWHERE = (
+    "other files of the program keep uses of such contexts; rewrite these by hand first"
+)
+_CAUGHT = "other files of the program keep v1's exception, which catches no error of a client"
+_INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
+_REPLACED = "other files of the program may replace the class in this one"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
 _KEPT = "stays for the contexts that stay"
@@ -74,9 +81,10 @@ def rewrite(draft: Draft) -> None:
         try:
             plans_of[unit] = _plans(unit, draft)
         except Refused as refused:
-            refused.node = refused.node or unit.groups[0].creations[0]
+            refused.node = refused.node or _first_node(unit)
             unit.stays = refused
     senders = [unit for unit in units if INFER in unit.kinds]
+    draft.keeps_handed = any(unit.stays and _is_handed(unit) for unit in senders)
     reasons = [unit.stays for unit in senders if unit.stays]
     draft.formats_stay |= bool(reasons)
     if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086", "TS115")):
@@ -89,6 +97,17 @@ def rewrite(draft: Draft) -> None:
     plans = [(node, plan) for node, plan in known if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
+
+
+def _first_node(unit: _Unit) -> ast.AST:
+    """Return the first use in a unit."""
+    return unit.groups[0].creations[0] if unit.groups else unit.sites[0].whole
+
+
+def _is_handed(unit: _Unit) -> bool:
+    """True if other code makes or gets contexts for requests of a unit."""
+    senders = [group for group in unit.groups if group.kind == INFER]
+    return bool(unit.kind and unit.sites) or any(group.escapes for group in senders)
 
 
 def _shared(unit: _Unit, draft: Draft) -> Refused | None:
@@ -112,7 +131,7 @@ def _units(draft: Draft) -> list[_Unit]:
     for unit in by_kind.values():
         if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
             memory.stays = unit.stays
-    if memory.sites and draft.beside.has_requests:
+    if memory.sites and draft.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
         memory.stays = _first(MEMORY, _HANDED, draft)
     alone = []
     for group in groups:
@@ -162,8 +181,12 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     unreadable = _refusal(FORMS, draft)
     if draft.beside.starts or unreadable:
         lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
+    for kind in CONTEXTS:
+        if kind.rpartition(".")[2] in draft.beside.replaced:
+            lost[kind] = _first((CREATIONS[kind],), _REPLACED, draft)
     if draft.errors_stay:
-        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), _ERRORS, draft))
+        reason = _CAUGHT if Keeps.ERRORS in draft.beside.kept else _ERRORS
+        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, draft))
     return lost, strays
 
 
@@ -257,9 +280,15 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
     """Return the plans for all uses in a unit. Raise Refused if one cannot be rewritten."""
     if unit.stays:
         raise unit.stays
+    if Keeps.HANDED in draft.beside.kept and INFER in unit.kinds:
+        starts = any(Contexts(group, draft).starts for group in unit.groups)
+        if starts or _is_handed(unit):  # callbacks of other files get contexts, too
+            raise Refused(_KEPT_ELSEWHERE, node=_first_node(unit))
     renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
     plans: Plans = []
     for group in unit.groups:
+        if draft.has_processes and _may_be_inherited(group, draft):
+            raise Refused(_INHERITED, node=group.creations[0])
         taken = [node for node in group.taken if node in renamed]
         unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
         if group.kind != INFER and unknown:
@@ -274,6 +303,20 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
             plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
     strays = {site.whole: site for site in unit.sites}
     return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
+
+
+def _may_be_inherited(group: Group, draft: Draft) -> bool:
+    """True if a process may use contexts that its parent has made.
+
+    It makes them itself in the function that uses them, or in a function that it starts with.
+    """
+    places = draft.evaluator.scopes.places
+    called = {last_name(call.func) for call in draft.evaluator.scopes.calls}
+    scopes = {places[call].scope for call in group.creations}
+    if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
+        return bool(group.escapes) or "fork" in called
+    names = {getattr(scope.node, "name", "__init__") for scope in scopes}
+    return "__init__" in names or not called.isdisjoint(names)
 
 
 def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:

@@ -43,6 +43,8 @@ _SUCCESSORS = {
     "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
 
+_OWN_ERROR = "from tritonclient.utils import "
+
 
 class FileHeader:
     """Rewrites the imports of a draft, by the names that its rewritten body reads."""
@@ -52,13 +54,13 @@ class FileHeader:
         text = "\n".join((draft.edits.changed(), *draft.assignments.values()))
         names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
         loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
-        self._read = loads | draft.beside.taken  # by the file or its importers
+        self._read = loads | draft.beside.imported  # by the file or its importers
         draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
         self._definitions, imported = _definitions(draft)
         self._needed = draft.imports_of(self._read | imported)
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
         provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
-        names_of_star = self._read & star.keys() & (provided | draft.beside.taken)
+        names_of_star = self._read & star.keys() & (provided | draft.beside.imported)
         #: the imports of what only star imports bind and is read
         self._star = [self._line(star[bound], bound) for bound in names_of_star]
         self._anchor: ast.stmt | None = None
@@ -78,6 +80,8 @@ class FileHeader:
                 self._import(node)
         if "" in self._star:
             self._left.add((tree, "TS002"))
+            # importers catch the errors of clients, too
+            self._needed.update(line for line in self._star if line.startswith(_OWN_ERROR))
         else:
             self._needed.update(self._star)
         self._place()

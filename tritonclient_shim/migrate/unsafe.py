@@ -41,6 +41,10 @@ class UnsafeChange(Enum):
         "asynchronous requests → futures, in a program of several files",
         "other files may expect numbers of requests",
     )
+    LATE_ERRORS = (
+        "asynchronous requests in a `try` → futures",
+        "errors of a request come with its future",
+    )
     OBJECT = (
         "a context that other code gets, or a class is derived from → `InferModel`",
         "that code may use more of a context than `run` and `close`",

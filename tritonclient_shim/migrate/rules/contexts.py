@@ -42,7 +42,7 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
             text = _with_model(call, text, contexts, draft)
         draft.change(call, text)
         if contexts.group.kind == CLASS.name and is_client:
-            _check_model(call, draft.text(arguments["model_name"]), draft)
+            _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
     unsafe = [*_unsafe_object(draft)] if contexts.escapes else []
@@ -145,11 +145,9 @@ def _unsafe_object(draft: Draft) -> tuple[UnsafeChange, ...]:
     return (UnsafeChange.OBJECT, *refused_arrays(draft))
 
 
-def _check_model(call: ast.Call, name: str, draft: Draft) -> None:
-    """Ask for the model if the file may catch an error: the constructor of v1 raised it."""
-    parent = draft.flows.parents[call]
-    if isinstance(parent, ast.Expr):
+def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) -> None:
+    """Ask for the model where the error of v1's constructor may matter, before any request."""
+    if isinstance(draft.flows.parents[call], ast.Expr):
         draft.write(call, "{old}.get_model_config({0})", name)
-    elif isinstance(parent, ast.Assign) and draft.is_tried(call) and draft.edits.has_lines(parent):
-        client = draft.text(parent.targets[0])
-        draft.edits.after[parent].append(f"{client}.get_model_config({name})")
+    elif draft.is_tried(call) or draft.beside.linked or not contexts.sends:
+        draft.write(call, "{with_model}({old}, {0})", name)

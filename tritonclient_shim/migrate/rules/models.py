@@ -97,6 +97,11 @@ class Contexts:
         return any(last_name(call.func) in _STARTING for call in self.group.calls)
 
     @property
+    def sends(self) -> bool:
+        """True if the program sends requests."""
+        return any(last_name(call.func) in _SENDING for call in self.group.calls)
+
+    @property
     def asks(self) -> bool:
         """True if the program asks for the last request, or how long requests took."""
         is_asked = any(last_name(call.func) in _ASKING for call in self.group.calls)
