@@ -294,7 +294,8 @@ class Evaluator:
         return union(self.member(item, "__init__") for item in new_instances(functions))
 
     def _call(self, node: ast.Call) -> Values:
-        values = either(self._result(function, node) for function in self.of(node.func))
+        functions = self.of(node.func) - {LITERAL}  # a literal such as None cannot be called
+        values = either(self._result(function, node) for function in functions)
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
         return self.of(node.args[0]) if is_same else values
 
