@@ -224,6 +224,8 @@ class Beside:
         self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
         texts = [file.text.decode("utf-8", "replace") for file in related]
         self.has_processes = any(map(starts_processes, texts))
+        #: clients of other files may speak HTTP, whose errors may be OSError
+        self.speaks_http = any(map(_may_speak_http, related))
         self.has_regions = any(b"shared_memory" in file.text for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
@@ -247,6 +249,12 @@ class Beside:
             after = program.after.get(file.path, file.text)
             names = program.names_in(file) if after == file.text else _names_in(file.path, after)
             self.imported |= names.free | names.attributes
+
+
+def _may_speak_http(file: _File) -> bool:
+    """True if contexts of a file may speak HTTP."""
+    names_http = b"HTTP" in file.text or b"from_str" in file.text
+    return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
 
 
 def starts_processes(text: str) -> bool:
