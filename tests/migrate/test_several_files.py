@@ -107,6 +107,17 @@ PROGRAMS = {
         "id = ctx.async_run(inputs, outputs)\n"
         f"print({_SHOW.format('ctx.get_async_run_results(other.fetch(ctx))')})\n",
     },
+    "an attribute of another module": {
+        "client.py": f"{_NUMPY}{_API}ctx = None\n{_FORMAT}{_OUTPUTS}def ask():\n    {_RUN}",
+        "script.py": f"import sys\n{_API}import client\nclient.ctx = {_CONTEXT}\nclient.ask()\n",
+    },
+    "an element of another module": {
+        "contexts.py": "ALL = {}\n",
+        "client.py": f"{_NUMPY}{_API}import contexts\n{_FORMAT}{_OUTPUTS}"
+        f"def ask():\n    ctx = contexts.ALL['a']\n    {_RUN}",
+        "script.py": f"import sys\n{_API}import client\nfrom contexts import ALL\n"
+        f"ALL['a'] = {_CONTEXT}\nclient.ask()\n",
+    },
     "a factory that stays": {
         "factory.py": f"{_API}def connect(url, protocol=None, **options):\n"
         "    return InferContext(url, protocol, 'simple', **options)\n",

@@ -19,6 +19,7 @@ from tritonclient_shim.scan.values import (
     Items,
     LocalFunction,
     Other,
+    Symbol,
     Values,
     element,
 )
@@ -149,7 +150,16 @@ class Flows:
         targets = getattr(parent, "targets", ())
         if any(isinstance(x, ast.Attribute) and not self._evaluator.of(x) for x in targets):
             return True  # the attribute may be something else by the time it is read
+        if any(map(self._is_of_another_file, targets)):
+            return True
         return isinstance(parent, _CHANGING) or any(map(self._is_taken, (node, *targets)))
+
+    def _is_of_another_file(self, target: ast.expr) -> bool:
+        """True for an attribute or element of what the file imports."""
+        if not isinstance(target, (ast.Attribute, ast.Subscript)):
+            return False
+        owners = self._evaluator.of(target.value)
+        return any(isinstance(value, Symbol) for value in owners)
 
     def _is_taken(self, node: ast.expr) -> bool:
         """True for an attribute or a variable of the module that another file reads."""
