@@ -42,6 +42,7 @@ class Fake:
     def run(self, inputs, outputs):
         return {"OUTPUT0": [inputs["INPUT0"][0] * 3]}
 """
+_NAMES = "ProtocolType, ServerHealthContext"
 _IS_LIVE = "ServerHealthContext(sys.argv[1], 1).is_live()"
 _NUMPY = f"import sys\nimport numpy as np\n{_ROW}"
 _LIB = "import sys\nsys.path.append(sys.path[0] + '/lib')\n"
@@ -106,6 +107,23 @@ PROGRAMS = {
         "script.py": f"{_NUMPY}from client import *\nimport other\n{_OUTPUTS}ctx = Client().ctx\n"
         "id = ctx.async_run(inputs, outputs)\n"
         f"print({_SHOW.format('ctx.get_async_run_results(other.fetch(ctx))')})\n",
+    },
+    "a name in a text": {
+        "client.py": f"import sys\nfrom tensorrtserver.api import {_NAMES}\n"
+        f"def is_live():\n    return {_IS_LIVE}\n",
+        "script.py": "import client\nprint(client.is_live())\n"
+        "print(getattr(client, 'ProtocolType')(1) == 1)\n",
+    },
+    "an attribute of another module": {
+        "client.py": f"{_NUMPY}{_API}ctx = None\n{_FORMAT}{_OUTPUTS}def ask():\n    {_RUN}",
+        "script.py": f"import sys\n{_API}import client\nclient.ctx = {_CONTEXT}\nclient.ask()\n",
+    },
+    "an element of another module": {
+        "contexts.py": "ALL = {}\n",
+        "client.py": f"{_NUMPY}{_API}import contexts\n{_FORMAT}{_OUTPUTS}"
+        f"def ask():\n    ctx = contexts.ALL['a']\n    {_RUN}",
+        "script.py": f"import sys\n{_API}import client\nfrom contexts import ALL\n"
+        f"ALL['a'] = {_CONTEXT}\nclient.ask()\n",
     },
     "a factory that stays": {
         "factory.py": f"{_API}def connect(url, protocol=None, **options):\n"

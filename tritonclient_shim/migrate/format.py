@@ -216,11 +216,17 @@ def _last_opening(tokens: _Tokens) -> int:
 
 
 def _split(tokens: _Tokens, level: int) -> list[_Tokens]:
-    """Split tokens behind the commas that a number of brackets are around."""
+    """Split tokens behind the commas that a number of brackets are around.
+
+    The commas of ``for a, b in pairs`` separate no elements.
+    """
     pieces: list[_Tokens] = [[]]
+    is_target = False
     for token, depth in _depths(tokens):
         pieces[-1].append(token)
-        if token.text == "," and depth == level:
+        if depth == level and token.text in ("for", "in"):
+            is_target = token.text == "for"
+        if token.text == "," and depth == level and not is_target:
             pieces.append([])
     return [piece for piece in pieces if piece]
 

@@ -27,7 +27,14 @@ from tritonclient_shim.migrate.rules import (
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
-from tritonclient_shim.migrate.rules.names import FORMS, is_protocol, is_test
+from tritonclient_shim.migrate.rules.names import (
+    FILES,
+    FORMS,
+    catches_files,
+    is_protocol,
+    is_test,
+    protocol_of,
+)
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
@@ -184,6 +191,9 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     for kind in CONTEXTS:
         if kind.rpartition(".")[2] in draft.beside.replaced:
             lost[kind] = _first((CREATIONS[kind],), _REPLACED, draft)
+    handler = _handler_of_files(draft)
+    if handler is not None and any(_may_speak_http(group, draft) for group in groups):
+        lost = {kind: Refused(FILES, node=handler) for kind in CONTEXTS}
     if draft.errors_stay:
         reason = _CAUGHT if Keeps.ERRORS in draft.beside.kept else _ERRORS
         lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, draft))
@@ -198,6 +208,22 @@ def _unknown(kind: str, strays: list[Site]) -> Refused:
     if kind == INFER:
         return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
     return Refused(_UNKNOWN, node=strays[0].whole)
+
+
+def _handler_of_files(draft: Draft) -> ast.AST | None:
+    """Return a use of v1's exception in a ``try`` that may raise errors of files, too."""
+    handlers = (site.node for site in draft.sites if site.id == "TS015")
+    return next((node for node in handlers if catches_files(node, draft)), None)
+
+
+def _may_speak_http(group: Group, draft: Draft) -> bool:
+    """True unless all contexts of a group speak gRPC."""
+    for call in group.creations:
+        arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
+        protocol = arguments_of.get("protocol")
+        if protocol is None or protocol_of(protocol, draft) != "grpc":
+            return True
+    return False
 
 
 def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:

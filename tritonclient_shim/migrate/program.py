@@ -14,13 +14,13 @@ from collections import defaultdict
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
 
 from tritonclient_shim.migrate.flows import CONTEXTS
 from tritonclient_shim.registry.entry import IMPORT
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.imports import API, may_use_v1, star_of
-from tritonclient_shim.scan.scopes import Scopes, last_name
+from tritonclient_shim.scan.scopes import Binding, Scopes, last_name
 from tritonclient_shim.scan.sources import ENDINGS, Unreadable, content, parsed
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Program:
 class _Names(NamedTuple):
     """Names of a file."""
 
-    free: frozenset[str]  # it reads them as variables, and binds them by imports or not at all
+    free: frozenset[str]  # variables that it binds by imports or not at all, and names in texts
     attributes: frozenset[str]  # but those of objects of its own classes
     methods: frozenset[str]  # of its classes, which may replace those of their base classes
     replaced: frozenset[str]  # classes of v1 that it may replace in other files
@@ -224,6 +224,8 @@ class Beside:
         self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
         texts = [file.text.decode("utf-8", "replace") for file in related]
         self.has_processes = any(map(starts_processes, texts))
+        #: clients of other files may speak HTTP, whose errors may be OSError
+        self.speaks_http = any(map(_may_speak_http, related))
         self.has_regions = any(b"shared_memory" in file.text for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
@@ -247,6 +249,12 @@ class Beside:
             after = program.after.get(file.path, file.text)
             names = program.names_in(file) if after == file.text else _names_in(file.path, after)
             self.imported |= names.free | names.attributes
+
+
+def _may_speak_http(file: _File) -> bool:
+    """True if contexts of a file may speak HTTP."""
+    names_http = b"HTTP" in file.text or b"from_str" in file.text
+    return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
 
 
 def starts_processes(text: str) -> bool:
@@ -324,9 +332,9 @@ def _names_in(path: str, text: bytes) -> _Names:
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.bases]
     stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
-    texts = {last for node in nodes for last in [_last_word(node)] if last}
+    texts = set(filter(str.isidentifier, map(_last_word, nodes)))  # for getattr and mocks
     return _Names(
-        free=frozenset((variables - bound - star) | imported),
+        free=frozenset((variables - bound - star) | imported | texts),
         attributes=frozenset(node.attr for node in attributes),
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=_CLASS_NAMES & (stored | texts),
@@ -334,10 +342,10 @@ def _names_in(path: str, text: bytes) -> _Names:
     )
 
 
-def _bound(bindings: Mapping[str, Sequence[object]]) -> Iterator[str]:
+def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     """Yield the names that a scope binds, but those of its imports."""
     for name, own in bindings.items():
-        if not any(isinstance(getattr(binding, "node", None), ast.alias) for binding in own):
+        if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
 
 

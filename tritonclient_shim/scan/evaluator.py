@@ -58,6 +58,9 @@ _CONTAINERS = frozenset(
     ("list", "tuple", "set", "sorted", "reversed", "iter", "dict", "deque")
     + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue")
 )
+_MAPPINGS = ("dict", "OrderedDict")
+#: Expressions with pairs for a mapping.
+_SEQUENCES = (ast.GeneratorExp, ast.ListComp, ast.List, ast.Tuple, ast.Set)
 #: Methods of containers that return a container of these elements, or an element.
 _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
@@ -267,7 +270,12 @@ class Evaluator:
                 bindings.append(binding)
         own = [self._value(binding) for binding in bindings]
         if own and all(own):  # else it may be something else by then
-            return either(self._bound(owner, item) for item in union(own))
+            return either(
+                [
+                    *(self._bound(owner, item) for item in union(own)),
+                    *(self.member(other, name) for other in self._overriding(owner, name)),
+                ]
+            )
         if (owner, name) in self._active:  # the classes are derived from each other
             return UNKNOWN
         self._active.add((owner, name))
@@ -277,6 +285,15 @@ class Evaluator:
         values = either(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
+
+    def _overriding(self, owner: LocalClass, name: str) -> list[LocalClass]:
+        """Return the classes of the file that derive from a class and bind a name anew."""
+        return [
+            LocalClass(node, owner.is_object)
+            for node, scope in self.scopes.of_node.items()
+            if isinstance(node, ast.ClassDef) and name in scope.bindings
+            if any(LocalClass(owner.node) in self.of(base) for base in node.bases)
+        ]
 
     def _bound(self, owner: LocalClass, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
@@ -340,6 +357,10 @@ class Evaluator:
                 scope = scope.parent
             bases = getattr(scope.node, "bases", ())
             return new_instances(union(map(self.of, bases)))
+        if last in _MAPPINGS and (call.keywords or isinstance(_first_argument(call), _SEQUENCES)):
+            pairs = element(element(first), 1)
+            values = [*([pairs] if call.args else []), *(self.of(x.value) for x in call.keywords)]
+            return items(values)
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
@@ -388,6 +409,11 @@ class Evaluator:
                         values_of[parameter] = named[parameter.arg]
                 for parameter, values in values_of.items():
                     self._passed[parameter][call] = values
+
+
+def _first_argument(call: ast.Call) -> ast.expr | None:
+    """Return the first argument of a call that is given by position."""
+    return call.args[0] if call.args else None
 
 
 def decorators(node: ast.AST) -> frozenset[str]:

@@ -164,6 +164,7 @@ def is_entered(group: Group, draft: Draft) -> bool:
 def _is_kept(group: Group, draft: Draft) -> bool:
     """True if one variable has the contexts where they are made, closed and asked."""
     scopes, parents = draft.evaluator.scopes, draft.flows.parents
+    has_slots = "__slots__" in scopes.names or "slots=True" in draft.text_before
     kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
     for call in group.creations:
         statement, targets = draft.edits.statement(call), getattr(parents[call], "targets", [])
@@ -172,6 +173,8 @@ def _is_kept(group: Group, draft: Draft) -> bool:
         kept += targets
     for node in kept:
         name, bindings = last_name(node) + _CLIENT, scopes.bindings(node)
+        if isinstance(node, ast.Attribute) and has_slots:
+            return False  # an object may not take one more attribute
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
         values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}

@@ -20,6 +20,12 @@ FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
+#: Errors of files, networks and processes, in the names of Python 2, too.
+_OS_ERRORS = frozenset(
+    ("OSError", "IOError", "EnvironmentError", "error", "FileNotFoundError", "PermissionError")
+    + ("ConnectionError", "TimeoutError", "IsADirectoryError", "NotADirectoryError")
+)
+FILES = "catch errors of files in a try of their own: over HTTP, errors of connections are OSError"
 _BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
@@ -159,6 +165,8 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if getattr(node, "attr", _NAME) != _NAME:
         return _message(node, call, draft)
+    if draft.beside.speaks_http and catches_files(node, draft):
+        raise Refused(FILES)
     parent = draft.flows.parents[node]
     is_in_tuple = isinstance(parent, ast.Tuple)
     handler = draft.flows.parents[parent] if is_in_tuple else parent
@@ -168,7 +176,7 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
         name = draft.text(node)
         if isinstance(node, ast.Attribute) or name == _NAME:
             name = draft.imported(_IMPORT)
-        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+        if _may_be_os_error(draft) and caught and "OSError" not in draft.text(caught):
             name = f"{name}, OSError" if is_in_tuple else f"({name}, OSError)"
         if name != draft.text(node):
             draft.write(node, "{0}", name)
@@ -184,11 +192,31 @@ def error_id(node: ast.AST, draft: Draft) -> Plan:
     return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
 
 
+def _may_be_os_error(draft: Draft) -> bool:
+    """True if the errors of a client may be OSError, as over HTTP."""
+    return "http" in draft.modules or draft.beside.speaks_http
+
+
+def catches_files(node: ast.AST, draft: Draft) -> bool:
+    """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
+    around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
+    if len(around) < 2 or not isinstance(around[0], ast.ExceptHandler):
+        return False
+    own, block = around[0], around[1]
+    assert isinstance(block, ast.Try)
+    if own.type and not _OS_ERRORS.isdisjoint(map(last_name, ast.walk(own.type))):
+        return False  # it catches these already
+    types = [part for x in block.handlers if x.type for part in ast.walk(x.type)]
+    body = [part for statement in block.body for part in ast.walk(statement)]
+    calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
+    return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
+
+
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if not isinstance(node, ast.Attribute) or node.attr != "message":
         raise Refused("errors do not tell it any more")
-    form = "{message_of}({0})" if call and "http" in draft.modules else ""
+    form = "{message_of}({0})" if call and _may_be_os_error(draft) else ""
     return Plan(form, [node.value], "the same, or message_of(error)")
 
 
