@@ -131,7 +131,7 @@ def test_futures_of_tritonclient(to: str, triton: TritonServer, tmp_path: Path) 
     assert "infer" not in migration.helpers
     text = migration.after.decode()
     assert "pool.submit(" in text and "ctx.infer," in text
-    assert ".add_done_callback(partial(finished, 1, ctx))\n" in text
+    assert ".add_done_callback(in_turn(partial(finished, 1), ctx))\n" in text
     assert "print(number, got.as_numpy(OUTPUT)[0].tolist())\n" in text
 
 

@@ -28,7 +28,9 @@ from tritonclient_shim.usage import report as usage_report
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.files import Migrated
     from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
+    from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.migrate.prove import Proof
+    from tritonclient_shim.migrate.unsafe import UnsafeChange
     from tritonclient_shim.usage.rows import UsageRow
 
 _DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
@@ -41,7 +43,6 @@ _NEXT = "Nothing is written; --write writes the changes.\n"
 class _Work:
     """The files that were migrated, and why others were not."""
 
-    texts: dict[str, bytes | None]  # by absolute path; None is not known yet
     files: list[Migrated] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     proof: Proof | None = None
@@ -107,10 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         is_diff = not (arguments.write or arguments.check)
         changed = [file for file in work.files if file.changed]
         changes = "".join(_painted(_diff(file)) for file in changed) if is_diff else ""
-        uses = "".join(
-            f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}\n"
-            for row, outcome in work.uses
-        )
+        uses = _use_lines(work)
         show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
     if work.failures:
         return _UNREADABLE
@@ -122,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file."""
     from tritonclient_shim.cli._models import models_of
-    from tritonclient_shim.migrate.neighbours import importers_first
     from tritonclient_shim.migrate.options import MigrateOptions
+    from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
     paths = chosen(arguments)
@@ -131,34 +129,33 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    order, work = importers_first(paths), _Work(dict.fromkeys(map(os.path.abspath, paths)))
+    program, before = Program(paths), None
+    work = _Work()
     with without_syntax_warnings():
-        for _ in range(5):  # until each file keeps what the files beside it need
-            before, work = dict(work.texts), _Work(work.texts)
-            for path in order:
-                _migrate_file(path, options, work)
-            if before == work.texts or not any(x.linked and x.todo for x in work.files):
-                break
+        while program.kept != before:  # until each file keeps what the others need
+            before, work = program.kept, _Work()
+            for path in program.importers_first(paths):
+                _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     return work
 
 
-def _migrate_file(path: str, options: MigrateOptions, work: _Work) -> None:
+def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> None:
     """Migrate one file; keep what became of it, or why it failed."""
     from tritonclient_shim.migrate.files import Migrated, migrate
     from tritonclient_shim.scan.imports import may_use_v1
     from tritonclient_shim.scan.sources import Unreadable, content
 
-    own = os.path.abspath(path)
     try:
         _refuse_link(path)
         data = content(path)
         is_v1 = may_use_v1(path, data)
-        done = migrate(path, data, options, work.texts) if is_v1 else Migrated(path, data, data)
-        work.texts[own] = done.after
+        done = migrate(path, data, options, program) if is_v1 else Migrated(path, data, data)
+        program.keep(path, done.keeps)
+        program.after[os.path.abspath(path)] = done.after
         work.files.append(done)
     except Exception as error:  # one file must not keep the others from being migrated
-        work.texts.pop(own, None)
+        program.keep_all(path)
         is_bug = not isinstance(error, Unreadable)
         effect = "which left the file as it was"
         work.failures.append(bug("migrate", path, error, effect) if is_bug else str(error))
@@ -201,11 +198,35 @@ def _lines(data: bytes) -> list[str]:
     return io.StringIO(data.decode(encoding), newline="\n").readlines()
 
 
+def _use_lines(work: _Work) -> str:
+    """Return a line for each use, and for each row of the table of unsafe changes."""
+    from tritonclient_shim.migrate.unsafe import UnsafeChange, numbers_of
+
+    lines = []
+    rows: set[UnsafeChange] = set()
+    for row, outcome in work.uses:
+        rows.update(outcome.rows)
+        numbers = f" ({numbers_of(outcome.rows)})" if outcome.rows else ""
+        state = f"{outcome.state.value}{numbers}"
+        lines.append(f"{row.place}: {row.entry.id} {state}: {outcome.what}\n")
+    if rows:
+        lines.append("\nWhat may differ, by the rows of the table in docs/migrate.md:\n")
+    for change in UnsafeChange:
+        if change in rows:
+            lines.append(f"row {change.number}: {change.change}: {change.difference}\n")
+    return "".join(lines)
+
+
 def _document(work: _Work) -> dict[str, Any]:
     """Return the uses and the files for JSON."""
     return {
         "uses": [
-            {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
+            {
+                **row.as_dict(),
+                "outcome": outcome.state.name.lower(),
+                "what": outcome.what,
+                "rows": [change.number for change in outcome.rows],
+            }
             for row, outcome in work.uses
         ],
         "files": {

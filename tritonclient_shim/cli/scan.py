@@ -17,7 +17,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import index
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tritonclient_shim.cli import Refused, count, show, tell
 from tritonclient_shim.cli._config import fill_in
@@ -25,6 +25,9 @@ from tritonclient_shim.cli._files import NO_FILE, add_files, bug, chosen, ids
 from tritonclient_shim.cli._terminal import BOLD, YELLOW, Progress, painted
 from tritonclient_shim.usage import report as usage_report
 from tritonclient_shim.usage.rows import UsageRow, grouped, summary
+
+if TYPE_CHECKING:
+    from tritonclient_shim.migrate.program import Program
 
 FORMATS = ("text", "json", "sarif")
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
@@ -99,16 +102,18 @@ def _baseline_from(report: ScanReport, path: str) -> int:
 
 def _scanned(arguments: argparse.Namespace) -> ScanReport:
     """Return the uses in the chosen files."""
+    from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.notice.warn import without_syntax_warnings
     from tritonclient_shim.scan.sources import Unreadable, is_ignored
 
     report = ScanReport()
     paths = chosen(arguments)
+    program = Program(paths, is_whole=True)
     with without_syntax_warnings(), Progress(len(paths)) as progress:
         for number, path in enumerate(paths, 1):
             progress.step(number, path)
             try:
-                uses = _uses(path, report)
+                uses = _uses(path, report, program)
             except Unreadable as error:
                 report.unreadable.append(str(error))
                 continue
@@ -122,7 +127,7 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
     return report
 
 
-def _uses(path: str, report: ScanReport) -> list[UsageRow]:
+def _uses(path: str, report: ScanReport, program: Program) -> list[UsageRow]:
     """Return the uses in a file; raise Unreadable if it cannot be read."""
     from tritonclient_shim.migrate.files import scan, scan_without_rules
     from tritonclient_shim.scan import sources
@@ -135,7 +140,7 @@ def _uses(path: str, report: ScanReport) -> list[UsageRow]:
     report.unreadable += source.broken
     with sources.not_too_deep(path):
         try:
-            return scan(source)
+            return scan(source, program)
         except (RecursionError, MemoryError):
             raise
         except Exception as error:  # one file must not keep the others from being scanned

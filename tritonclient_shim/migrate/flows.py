@@ -8,14 +8,18 @@ from typing import Any, Iterator
 
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.scan.evaluator import PROPERTIES, Evaluator, decorators, new_instances
-from tritonclient_shim.scan.scopes import last_name
+from tritonclient_shim.scan.scopes import ADDING, EXTENDING, last_name
 from tritonclient_shim.scan.values import (
     HANDLE,
+    LITERAL,
     REQUEST,
     STATUS,
     BoundMethod,
     Instance,
+    Items,
     LocalFunction,
+    Other,
+    Symbol,
     Values,
     element,
 )
@@ -66,6 +70,8 @@ class Flows:
         for node in expressions:
             self._use(node, self.parents[node])
         self.groups = list(dict.fromkeys(self._of.values()))
+        for call in evaluator.scopes.calls:
+            self._note_unknown(call)
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around a node, the innermost first."""
@@ -91,7 +97,7 @@ class Flows:
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         groups = self.of(node)
-        is_mixed = len(groups) > 1
+        is_mixed = len(groups) > 1 or isinstance(parent, ast.Attribute) and self._is_mixed(node)
         if isinstance(parent, ast.Call):
             inside = _inside(self._evaluator.of(node))
             groups += [self._of[item] for item in inside if item in self._of]
@@ -105,17 +111,55 @@ class Flows:
             if is_mixed or self._escapes(node, parent, group.kind):
                 group.escapes.append(node)
 
+    def _is_lost(self, node: ast.expr, call: ast.Call) -> bool:
+        """True if a method of a container gets an object in a way that nobody follows."""
+        functions = self._evaluator.of(call.func)
+        is_adding = last_name(call.func) in ADDING | EXTENDING and node in call.args[-1:]
+        methods = (value for value in functions if isinstance(value, BoundMethod))
+        return not is_adding and any(isinstance(value.owner, Items) for value in methods)
+
+    def _note_unknown(self, call: ast.Call) -> None:
+        """Add the call of a context's method to all groups whose objects the call may have."""
+        method = call.func
+        if not isinstance(method, ast.Attribute) or self._is_known_object(method.value):
+            return
+        for group in self.groups:
+            if f"{group.kind}.{method.attr}" not in BY_SYMBOL or method.attr in CLOSING:
+                continue
+            is_run = method.attr == "run" and len(call.args) + len(call.keywords) > 1
+            if is_run or not any(last_name(x.func) not in CLOSING for x in group.calls):
+                group.escapes.append(call)
+
+    def _is_known_object(self, node: ast.expr) -> bool:
+        """True if an expression stands for objects of classes and modules that are known."""
+        values = self._evaluator.of(node)
+        return bool(values) and not any(isinstance(x, (Items, Other)) for x in values)
+
+    def _is_mixed(self, node: ast.expr) -> bool:
+        """True if an expression with an object of v1 may be something else in another turn."""
+        values = self._evaluator.of(node)
+        return any(value is not LITERAL and value not in self._of for value in values)
+
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""
         if isinstance(parent, ast.Call):
             is_shown = kind in (REQUEST, STATUS) and last_name(parent.func) in SHOWING
-            return is_shown or not self._is_known(parent)
+            return is_shown or not self._is_known(parent) or self._is_lost(node, parent)
         if isinstance(parent, (ast.Return, ast.Yield)):
             return not self._is_called(parent)
         targets = getattr(parent, "targets", ())
         if any(isinstance(x, ast.Attribute) and not self._evaluator.of(x) for x in targets):
             return True  # the attribute may be something else by the time it is read
+        if any(map(self._is_of_another_file, targets)):
+            return True
         return isinstance(parent, _CHANGING) or any(map(self._is_taken, (node, *targets)))
+
+    def _is_of_another_file(self, target: ast.expr) -> bool:
+        """True for an attribute or element of what the file imports."""
+        if not isinstance(target, (ast.Attribute, ast.Subscript)):
+            return False
+        owners = self._evaluator.of(target.value)
+        return any(isinstance(value, Symbol) for value in owners)
 
     def _is_taken(self, node: ast.expr) -> bool:
         """True for an attribute or a variable of the module that another file reads."""

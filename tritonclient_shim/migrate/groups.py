@@ -8,12 +8,13 @@ planned, then the plans are carried out.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Collection, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.migrate.options import Plan, Refused, carry_out, planned
+from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
     BY_HAND,
     CREATIONS,
@@ -26,7 +27,15 @@ from tritonclient_shim.migrate.rules import (
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
-from tritonclient_shim.migrate.rules.names import FORMS, is_protocol, is_test
+from tritonclient_shim.migrate.rules.names import (
+    FILES,
+    FORMS,
+    catches_files,
+    is_protocol,
+    is_test,
+    protocol_of,
+)
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
@@ -38,11 +47,18 @@ STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _UNKNOWN = "create the context in the file that uses it"
+_METHOD_ITSELF = "call the method where its arguments are, instead of handing it on"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
 _STARTS = "import v1 in all files that start or fetch asynchronous requests"
-_HANDED = "rewrite the files that import this one first: their contexts may get its handles"
+_HANDED = "other files of the program keep contexts or regions, which may get its handles"
+_KEPT_ELSEWHERE = (
+    "other files of the program keep uses of such contexts; rewrite these by hand first"
+)
+_CAUGHT = "other files of the program keep v1's exception, which catches no error of a client"
+_INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
+_REPLACED = "other files of the program may replace the class in this one"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
 _KEPT = "stays for the contexts that stay"
@@ -72,9 +88,10 @@ def rewrite(draft: Draft) -> None:
         try:
             plans_of[unit] = _plans(unit, draft)
         except Refused as refused:
-            refused.node = refused.node or unit.groups[0].creations[0]
+            refused.node = refused.node or _first_node(unit)
             unit.stays = refused
     senders = [unit for unit in units if INFER in unit.kinds]
+    draft.keeps_handed = any(unit.stays and _is_handed(unit) for unit in senders)
     reasons = [unit.stays for unit in senders if unit.stays]
     draft.formats_stay |= bool(reasons)
     if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086", "TS115")):
@@ -87,6 +104,17 @@ def rewrite(draft: Draft) -> None:
     plans = [(node, plan) for node, plan in known if node not in draft.outcomes]
     for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
+
+
+def _first_node(unit: _Unit) -> ast.AST:
+    """Return the first use in a unit."""
+    return unit.groups[0].creations[0] if unit.groups else unit.sites[0].whole
+
+
+def _is_handed(unit: _Unit) -> bool:
+    """True if other code makes or gets contexts for requests of a unit."""
+    senders = [group for group in unit.groups if group.kind == INFER]
+    return bool(unit.kind and unit.sites) or any(group.escapes for group in senders)
 
 
 def _shared(unit: _Unit, draft: Draft) -> Refused | None:
@@ -110,7 +138,7 @@ def _units(draft: Draft) -> list[_Unit]:
     for unit in by_kind.values():
         if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
             memory.stays = unit.stays
-    if memory.sites and draft.beside.has_requests:
+    if memory.sites and draft.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
         memory.stays = _first(MEMORY, _HANDED, draft)
     alone = []
     for group in groups:
@@ -154,15 +182,48 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
             senders[0].calls.append(site.call)
             continue
         strays.setdefault(owner, []).append(site)
-    lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
-    if draft.options.unsafe:
+    lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
+    if draft.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, draft)
     if draft.beside.starts or unreadable:
         lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
+    for kind in CONTEXTS:
+        if kind.rpartition(".")[2] in draft.beside.replaced:
+            lost[kind] = _first((CREATIONS[kind],), _REPLACED, draft)
+    handler = _handler_of_files(draft)
+    if handler is not None and any(_may_speak_http(group, draft) for group in groups):
+        lost = {kind: Refused(FILES, node=handler) for kind in CONTEXTS}
     if draft.errors_stay:
-        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), _ERRORS, draft))
+        reason = _CAUGHT if Keeps.ERRORS in draft.beside.kept else _ERRORS
+        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, draft))
     return lost, strays
+
+
+def _unknown(kind: str, strays: list[Site]) -> Refused:
+    """Return why contexts stay of which other code makes or gets some."""
+    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
+    if handed_on:
+        return Refused(_METHOD_ITSELF, node=handed_on[0])
+    if kind == INFER:
+        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
+    return Refused(_UNKNOWN, node=strays[0].whole)
+
+
+def _handler_of_files(draft: Draft) -> ast.AST | None:
+    """Return a use of v1's exception in a ``try`` that may raise errors of files, too."""
+    handlers = (site.node for site in draft.sites if site.id == "TS015")
+    return next((node for node in handlers if catches_files(node, draft)), None)
+
+
+def _may_speak_http(group: Group, draft: Draft) -> bool:
+    """True unless all contexts of a group speak gRPC."""
+    for call in group.creations:
+        arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
+        protocol = arguments_of.get("protocol")
+        if protocol is None or protocol_of(protocol, draft) != "grpc":
+            return True
+    return False
 
 
 def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:
@@ -201,12 +262,12 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
-    line = getattr(stays.node, "lineno", 0)
+    place = draft.source.place(getattr(stays.node, "lineno", 1))
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = draft.flows.around(site.node) if is_constant else [site.call]
         if site in unit.sites or not calls.isdisjoint(around):
-            draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
+            draft.todo(site.whole, f"stays because of {place}: {stays}", comment=False)
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
@@ -226,12 +287,18 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         node = site.whole
         if site.id not in _CONSTANTS or draft.outcome(site):
             continue
+        is_outside = changed.isdisjoint(draft.flows.around(node))
         try:
-            if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
+            if site.id in reasons and is_outside:
                 raise reasons[site.id]
-            constants.append((node, planned(_CONSTANTS[site.id], node, draft)))
+            plan = planned(_CONSTANTS[site.id], node, draft)
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
+            continue
+        if is_outside and draft.beside.linked:
+            row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
+            plan = replace(plan, unsafe=(*plan.unsafe, row))
+        constants.append((node, plan))
     return constants
 
 
@@ -239,9 +306,15 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
     """Return the plans for all uses in a unit. Raise Refused if one cannot be rewritten."""
     if unit.stays:
         raise unit.stays
+    if Keeps.HANDED in draft.beside.kept and INFER in unit.kinds:
+        starts = any(Contexts(group, draft).starts for group in unit.groups)
+        if starts or _is_handed(unit):  # callbacks of other files get contexts, too
+            raise Refused(_KEPT_ELSEWHERE, node=_first_node(unit))
     renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
     plans: Plans = []
     for group in unit.groups:
+        if draft.has_processes and _may_be_inherited(group, draft):
+            raise Refused(_INHERITED, node=group.creations[0])
         taken = [node for node in group.taken if node in renamed]
         unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
         if group.kind != INFER and unknown:
@@ -256,6 +329,20 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
             plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
     strays = {site.whole: site for site in unit.sites}
     return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
+
+
+def _may_be_inherited(group: Group, draft: Draft) -> bool:
+    """True if a process may use contexts that its parent has made.
+
+    It makes them itself in the function that uses them, or in a function that it starts with.
+    """
+    places = draft.evaluator.scopes.places
+    called = {last_name(call.func) for call in draft.evaluator.scopes.calls}
+    scopes = {places[call].scope for call in group.creations}
+    if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
+        return bool(group.escapes) or "fork" in called
+    names = {getattr(scope.node, "name", "__init__") for scope in scopes}
+    return "__init__" in names or not called.isdisjoint(names)
 
 
 def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:
@@ -288,12 +375,13 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
-            raise Refused("call the method instead of handing it on")
+            raise Refused(_METHOD_ITSELF)
         if first_parameter(node, draft.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
             return class_itself(site.node, draft)
-        return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        plan = METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        return replace(plan, unsafe=(*plan.unsafe, UnsafeChange.OBJECT))
     owner = draft.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
     if isinstance(node, ast.Call) and not is_method:  # of the constructor

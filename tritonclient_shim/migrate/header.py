@@ -43,6 +43,8 @@ _SUCCESSORS = {
     "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
 
+_OWN_ERROR = "from tritonclient.utils import "
+
 
 class FileHeader:
     """Rewrites the imports of a draft, by the names that its rewritten body reads."""
@@ -52,13 +54,13 @@ class FileHeader:
         text = "\n".join((draft.edits.changed(), *draft.assignments.values()))
         names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
         loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
-        self._read = loads | draft.beside.taken  # by the file or its importers
+        self._read = loads | draft.beside.imported  # by the file or its importers
         draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
         self._definitions, imported = _definitions(draft)
         self._needed = draft.imports_of(self._read | imported)
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
         provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
-        names_of_star = self._read & star.keys() & (provided | draft.beside.taken)
+        names_of_star = self._read & star.keys() & (provided | draft.beside.imported)
         #: the imports of what only star imports bind and is read
         self._star = [self._line(star[bound], bound) for bound in names_of_star]
         self._anchor: ast.stmt | None = None
@@ -78,6 +80,8 @@ class FileHeader:
                 self._import(node)
         if "" in self._star:
             self._left.add((tree, "TS002"))
+            # importers catch the errors of clients, too
+            self._needed.update(line for line in self._star if line.startswith(_OWN_ERROR))
         else:
             self._needed.update(self._star)
         self._place()
@@ -129,7 +133,7 @@ class FileHeader:
 
     def _place(self) -> None:
         """Add missing imports below the imports."""
-        body = self._draft.source.tree.body
+        body = self._body()
         imports = [statement for statement in body if isinstance(statement, IMPORT)]
         present = {import_text(part, [name]) for part in imports for name in part.names}
         made = {line for line in self._needed if " = " in line}  # iteritems
@@ -157,6 +161,15 @@ class FileHeader:
             below = [_block(definitions)] if definitions else []
             self._draft.edits.before[body[0]] += [*sorted_imports(lines), *below, ""]
 
+    def _body(self) -> list[ast.stmt]:
+        """Return the statements of the file, or of the cell of a notebook with the import of v1."""
+        source = self._draft.source
+        anchor = self._anchor
+        if not source.places or anchor is None:
+            return source.tree.body
+        cells = {part: source.places[part.lineno - 1][0] for part in source.tree.body}
+        return [part for part in source.tree.body if cells[part] == cells[anchor]]
+
     def _is_star(self, node: ast.Import | ast.ImportFrom) -> bool:
         """True for a star import that stays."""
         is_left = any(node is left for left, _ in self._left)
@@ -170,7 +183,7 @@ class FileHeader:
         edits = self._draft.edits
         names = set(_FIRST_NAMES.findall("\n".join(definitions)))
         place = anchor
-        for statement in self._draft.source.tree.body:
+        for statement in self._body():
             is_above = statement.lineno < anchor.lineno
             if isinstance(statement, IMPORT):
                 place = max(place, statement, key=lambda part: part.lineno)

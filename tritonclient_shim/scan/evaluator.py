@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any
+from typing import Any, Collection
 
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.scan.imports import API, Imports, called_module, is_of_v1
@@ -38,6 +38,7 @@ from tritonclient_shim.scan.values import (
     Symbol,
     Value,
     Values,
+    either,
     element,
     items,
     union,
@@ -57,11 +58,16 @@ _CONTAINERS = frozenset(
     ("list", "tuple", "set", "sorted", "reversed", "iter", "dict", "deque")
     + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue")
 )
+_MAPPINGS = ("dict", "OrderedDict")
+#: Expressions with pairs for a mapping.
+_SEQUENCES = (ast.GeneratorExp, ast.ListComp, ast.List, ast.Tuple, ast.Set)
 #: Methods of containers that return a container of these elements, or an element.
 _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
 #: Functions that return their argument, as far as contexts go.
 _HANDING_BACK = frozenset({"closing", "enter_context"})
+#: Methods that are called by the name of the class or object.
+_CALLED_BY_OWNER = ("__init__", "__call__")
 _ASYNC_RUNS = ("async_run", "async_run_with_cb")
 #: Functions and methods of v1 → the class of their results.
 _RESULTS = {
@@ -88,10 +94,12 @@ def new_instances(values: Values, call: ast.Call | None = None) -> Values:
 class Evaluator:
     """An evaluator of the expressions of a file."""
 
-    def __init__(self, source: ParsedSource) -> None:
+    def __init__(self, source: ParsedSource, taken: Collection[str] = ()) -> None:
+        self._taken = taken  # names of functions and classes that other files may call
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
-        self._passed: defaultdict[ast.AST, Values] = defaultdict(frozenset)  # to parameters
+        #: to parameters, by the call
+        self._passed: defaultdict[ast.AST, dict[ast.Call, Values]] = defaultdict(dict)
         self._known: dict[ast.AST | None, Values] = {}
         self._before: dict[ast.AST | None, Values] = {}  # of the round before, for circles
         self._active: set[object] = set()  # expressions and attributes that are looked up
@@ -119,7 +127,8 @@ class Evaluator:
 
     def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
-        return node.id in self.imports.star and not self.scopes.bindings(node)
+        bindings = reaching(self.scopes.bindings(node), self.scopes.places[node])
+        return node.id in self.imports.star and not bindings
 
     def names(self, node: ast.Name | ast.Attribute) -> bool:
         """True if an expression names what it stands for; a variable only holds it."""
@@ -151,9 +160,9 @@ class Evaluator:
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             return items([self.of(node.value if isinstance(node, ast.DictComp) else node.elt)])
         if isinstance(node, ast.BoolOp):
-            return union(map(self.of, node.values))
+            return either(map(self.of, node.values))
         if isinstance(node, ast.IfExp):
-            return self.of(node.body) | self.of(node.orelse)
+            return either([self.of(node.body), self.of(node.orelse)])
         if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)):
             return frozenset({LocalFunction(node)})
         if isinstance(node, ast.ClassDef):
@@ -169,12 +178,13 @@ class Evaluator:
     def _name(self, node: ast.Name) -> Values:
         place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
-        if owner:
-            bindings = reaching(owner.bindings[node.id], place)
+        bindings = reaching(owner.bindings[node.id], place) if owner else []
+        is_before = node.id in star and not bindings  # what binds it anew comes later
+        if owner and not is_before:
             candidates = [self._value(binding) for binding in bindings]
             if owner is not place.scope and not all(candidates):
                 return UNKNOWN  # it may be something else by then
-            values = union(candidates)
+            values = either(candidates)
             if values != {LITERAL} or owner is not self.scopes.module or node.id not in star:
                 return values  # else the literal stands in where the star import fails
         if node.id in star:
@@ -188,9 +198,9 @@ class Evaluator:
         """Return what an attribute can be: of an unknown owner, any attribute of its name."""
         owners = self._owner(node)
         if owners:
-            return union(self.member(item, node.attr) for item in owners)
+            return either(self.member(item, node.attr) for item in owners if item is not LITERAL)
         assigned = self.scopes.attributes.get(node.attr, ())
-        return union(self._value(binding) for _, binding in assigned)
+        return either(self._value(binding) for _, binding in assigned)
 
     def _owner(self, node: ast.Attribute | ast.Subscript) -> Values:
         """Return what an attribute or element is taken from: of a status, a container of more."""
@@ -235,8 +245,12 @@ class Evaluator:
         known = [*parameters(arguments), *arguments.kwonlyargs]
         defaults = [*arguments.defaults, *arguments.kw_defaults]
         default = dict(zip(reversed(known), reversed(defaults))).get(node)
-        values = self._passed.get(node, UNKNOWN) | self.of(default)
+        candidates = [*self._passed.get(node, {}).values()]
+        candidates += [self.of(default)] if default else []
         owner, marks = self.scopes.places[function].scope.node, decorators(function)
+        called = owner if getattr(function, "name", "") in _CALLED_BY_OWNER else function
+        candidates += [UNKNOWN] if getattr(called, "name", "") in self._taken else []
+        values = either(candidates)
         is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             values |= {LocalClass(owner, is_object="classmethod" not in marks)}
@@ -256,16 +270,30 @@ class Evaluator:
                 bindings.append(binding)
         own = [self._value(binding) for binding in bindings]
         if own and all(own):  # else it may be something else by then
-            return union(self._bound(owner, item) for item in union(own))
+            return either(
+                [
+                    *(self._bound(owner, item) for item in union(own)),
+                    *(self.member(other, name) for other in self._overriding(owner, name)),
+                ]
+            )
         if (owner, name) in self._active:  # the classes are derived from each other
             return UNKNOWN
         self._active.add((owner, name))
         bases = union(map(self.of, owner.node.bases))
         if owner.is_object:
             bases = new_instances(bases)
-        values = union(self.member(base, name) for base in bases)
+        values = either(self.member(base, name) for base in bases)
         self._active.discard((owner, name))
         return values
+
+    def _overriding(self, owner: LocalClass, name: str) -> list[LocalClass]:
+        """Return the classes of the file that derive from a class and bind a name anew."""
+        return [
+            LocalClass(node, owner.is_object)
+            for node, scope in self.scopes.of_node.items()
+            if isinstance(node, ast.ClassDef) and name in scope.bindings
+            if any(LocalClass(owner.node) in self.of(base) for base in node.bases)
+        ]
 
     def _bound(self, owner: LocalClass, value: Value) -> Values:
         """Bind a method to its object, which is its first argument; read a property."""
@@ -283,7 +311,8 @@ class Evaluator:
         return union(self.member(item, "__init__") for item in new_instances(functions))
 
     def _call(self, node: ast.Call) -> Values:
-        values = union(self._result(function, node) for function in self.of(node.func))
+        functions = self.of(node.func) - {LITERAL}  # a literal such as None cannot be called
+        values = either(self._result(function, node) for function in functions)
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
         return self.of(node.args[0]) if is_same else values
 
@@ -302,12 +331,12 @@ class Evaluator:
             return frozenset({owner})
         if name == "items":
             return items([items([UNKNOWN, owner.any], (0, 1))])
-        return owner.any if name in _ONE_OF else UNKNOWN
+        return element(frozenset({owner})) if name in _ONE_OF else UNKNOWN
 
     def returned(self, function: LocalFunction) -> Values:
         """Return what a function of the file returns: for a generator, a container of values."""
         scope = self.scopes.of_node[function.node]
-        results = union(map(self.of, scope.results))
+        results = either(map(self.of, scope.results))
         is_entered = decorators(function.node) & _ENTERED
         return items([results]) if scope.is_generator and not is_entered else results
 
@@ -328,6 +357,10 @@ class Evaluator:
                 scope = scope.parent
             bases = getattr(scope.node, "bases", ())
             return new_instances(union(map(self.of, bases)))
+        if last in _MAPPINGS and (call.keywords or isinstance(_first_argument(call), _SEQUENCES)):
+            pairs = element(element(first), 1)
+            values = [*([pairs] if call.args else []), *(self.of(x.value) for x in call.keywords)]
+            return items(values)
         if last in _CONTAINERS:
             return frozenset(item for item in first if isinstance(item, Items)) or items([])
         if last == "enumerate":
@@ -350,28 +383,37 @@ class Evaluator:
         positional = [self.of(node) for node in known]
         named = {keyword.arg: self.of(keyword.value) for keyword in call.keywords if keyword.arg}
         functions = self.of(call.func)
-        self._pass(functions, positional, named)
+        self._pass(call, functions, positional, named)
         if positional and (_PARTIAL in functions or last_name(call.func) == "submit"):
-            self._pass(positional[0], positional[1:], named)
+            self._pass(call, positional[0], positional[1:], named)
         for arguments in named.get("args", ()):  # of the target of a thread or process
             if isinstance(arguments, Items):
                 elements = [values for _, values in arguments.keyed]
-                self._pass(named.get("target", UNKNOWN), elements, {})
+                self._pass(call, named.get("target", UNKNOWN), elements, {})
         methods = (item for item in functions if isinstance(item, BoundMethod))
         contexts: Values = frozenset(x.owner for x in methods if x.name in _ASYNC_RUNS)
         if contexts:
             callbacks = union([*positional[:1], named.get("callback", UNKNOWN)])
-            self._pass(callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
+            self._pass(call, callbacks, [contexts, frozenset({Instance(REQUEST, call)})], {})
 
-    def _pass(self, functions: Values, positional: list[Values], named: dict[str, Values]) -> None:
+    def _pass(
+        self, call: ast.Call, functions: Values, positional: list[Values], named: dict[str, Values]
+    ) -> None:
         """Note what the parameters of functions, and of constructors of classes, are given."""
         for function in functions | self.constructors(functions):
             if isinstance(function, LocalFunction):
                 known = parameters(function.node.args)[function.bound :]
-                for parameter, values in zip(known, positional):
-                    self._passed[parameter] |= values
+                values_of = dict(zip(known, positional))
                 for parameter in (*known, *function.node.args.kwonlyargs):
-                    self._passed[parameter] |= named.get(parameter.arg, UNKNOWN)
+                    if parameter.arg in named:
+                        values_of[parameter] = named[parameter.arg]
+                for parameter, values in values_of.items():
+                    self._passed[parameter][call] = values
+
+
+def _first_argument(call: ast.Call) -> ast.expr | None:
+    """Return the first argument of a call that is given by position."""
+    return call.args[0] if call.args else None
 
 
 def decorators(node: ast.AST) -> frozenset[str]:

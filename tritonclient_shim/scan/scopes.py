@@ -19,8 +19,8 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Fields of such a node and of its ``ast.arguments`` that belong to the new scope.
 _INSIDE = frozenset({"body", "args", "posonlyargs", "vararg", "kwonlyargs", "kwarg"})
 #: Methods that add their last argument to a container, or all elements of it.
-_ADDING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
-_EXTENDING = frozenset({"extend", "update"})
+ADDING = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait"})
+EXTENDING = frozenset({"extend", "update"})
 
 
 @dataclass(eq=False)
@@ -146,8 +146,8 @@ class Scopes:
             place.scope.results.append(node.value)
             place.scope.is_generator |= isinstance(node, ast.Yield)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            steps = (None,) if node.func.attr in _EXTENDING else ()
-            if node.args and node.func.attr in _ADDING | _EXTENDING:
+            steps = (None,) if node.func.attr in EXTENDING else ()
+            if node.args and node.func.attr in ADDING | EXTENDING:
                 added = Binding(node.args[-1], after, steps, wraps=1, adds=True)
                 self._assign(node.func.value, added)
 

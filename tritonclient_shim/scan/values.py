@@ -66,9 +66,15 @@ class BoundMethod:
     name: str
 
 
+@dataclass(frozen=True)
+class Other:
+    """Something unknown, beside values that are known. Alone, it is no value."""
+
+
 #: The value of a literal. Nothing of v1 depends on a literal.
 LITERAL = None
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, Items, BoundMethod, None]
+OTHER = Other()
+Value = Union[Symbol, Instance, LocalFunction, LocalClass, Items, BoundMethod, Other, None]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 
@@ -78,16 +84,36 @@ def union(sets: Iterable[Values]) -> Values:
     return frozenset().union(*sets)
 
 
+def either(sets: Iterable[Values]) -> Values:
+    """Return all values of all sets, with OTHER if some sets are unknown."""
+    candidates = list(sets)
+    values = union(candidates)
+    return values | {OTHER} if values and not all(candidates) else values
+
+
 def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
-    """Return a container with these elements; keys count if there are as many."""
+    """Return a container with these elements; keys count if there are as many.
+
+    What any element can be has OTHER if some elements are unknown, or all.
+    """
     members, known = tuple(elements), tuple(keys)
     keyed = tuple(zip(known, members)) if len(known) == len(members) else ()
     any = union(members)
+    if not all(members):
+        any |= {OTHER}
     depth = 1 + max((item.depth for item in any if isinstance(item, Items)), default=0)
     return frozenset({Items(any, keyed, depth)}) if depth <= _DEPTH else UNKNOWN
 
 
 def element(values: Values, key: Hashable = None) -> Values:
     """Return what the element at a key, or any element, of such containers can be."""
-    containers = (value for value in values if isinstance(value, Items))
-    return union(dict(item.keyed).get(key, item.any) for item in containers)
+    elements: Values = frozenset({OTHER} & values)
+    for container in values:
+        if isinstance(container, Items):
+            elements |= dict(container.keyed).get(key, container.any) or _any_of(container)
+    return UNKNOWN if elements == {OTHER} else elements
+
+
+def _any_of(container: Items) -> Values:
+    """Return what the element at a known key can be that is unknown itself."""
+    return container.any & {OTHER}

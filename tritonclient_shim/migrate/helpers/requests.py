@@ -44,10 +44,16 @@ class ThreadClient(threading.local, httpclient.InferenceServerClient):
         with_headers(self, headers)
 
 
+def with_model(client, model_name):
+    """Return the client. Raise an error if the server lacks the model."""
+    client.get_model_config(model_name)
+    return client
+
+
 def protocol_name(text):
     """Return the name of a protocol in lower case."""
     if text.lower() not in ("http", "grpc"):
-        raise Exception(f"unexpected protocol: {text}, expecting HTTP or gRPC")
+        raise RuntimeError(f"unexpected protocol: {text}, expecting HTTP or gRPC")
     return text.lower()
 
 
@@ -58,6 +64,21 @@ def connect(protocol, url, headers=None, **options):
     if protocol not in ("grpc", 1):
         raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
+
+
+#: Locks of clients and of partial functions with a client.
+CALLBACK_LOCKS = weakref.WeakKeyDictionary()
+
+
+def in_turn(callback, client):
+    """Return a callback for futures. Callbacks of one client never overlap."""
+    lock = CALLBACK_LOCKS.setdefault(client, threading.RLock())
+
+    def call_back(future):
+        with lock:
+            callback(client, future)
+
+    return call_back
 
 
 def version_name(version):

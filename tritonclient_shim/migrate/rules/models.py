@@ -97,6 +97,11 @@ class Contexts:
         return any(last_name(call.func) in _STARTING for call in self.group.calls)
 
     @property
+    def sends(self) -> bool:
+        """True if the program sends requests."""
+        return any(last_name(call.func) in _SENDING for call in self.group.calls)
+
+    @property
     def asks(self) -> bool:
         """True if the program asks for the last request, or how long requests took."""
         is_asked = any(last_name(call.func) in _ASKING for call in self.group.calls)
@@ -159,6 +164,7 @@ def is_entered(group: Group, draft: Draft) -> bool:
 def _is_kept(group: Group, draft: Draft) -> bool:
     """True if one variable has the contexts where they are made, closed and asked."""
     scopes, parents = draft.evaluator.scopes, draft.flows.parents
+    has_slots = "__slots__" in scopes.names or "slots=True" in draft.text_before
     kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
     for call in group.creations:
         statement, targets = draft.edits.statement(call), getattr(parents[call], "targets", [])
@@ -167,6 +173,8 @@ def _is_kept(group: Group, draft: Draft) -> bool:
         kept += targets
     for node in kept:
         name, bindings = last_name(node) + _CLIENT, scopes.bindings(node)
+        if isinstance(node, ast.Attribute) and has_slots:
+            return False  # an object may not take one more attribute
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
         values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}

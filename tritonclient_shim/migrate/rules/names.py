@@ -9,6 +9,7 @@ import ast
 
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.values import Instance, Value
@@ -17,10 +18,17 @@ PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
-_DECIMALS = "values come with six decimals"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
+#: Errors of files, networks and processes, in the names of Python 2, too.
+_OS_ERRORS = frozenset(
+    ("OSError", "IOError", "EnvironmentError", "error", "FileNotFoundError", "PermissionError")
+    + ("ConnectionError", "TimeoutError", "IsADirectoryError", "NotADirectoryError")
+)
+FILES = "catch errors of files in a try of their own: over HTTP, errors of connections are OSError"
+_BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
+UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
 
@@ -49,7 +57,7 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
         return Plan(draft.quoted(name.lower()))
     if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return Plan("str")
-    raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+    raise Refused(_BY_NAME)
 
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
@@ -79,7 +87,10 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
     if draft.options.to and (is_choice or "" in names or len(names) < 2):
         return draft.options.to  # unless the file uses each of several
-    if not any(map(is_protocol, values)) and not draft.options.unsafe:
+    is_named = any(any(map(is_protocol, draft.evaluator.of(part))) for part in ast.walk(node))
+    if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
+        raise Refused(_BY_NAME)
+    if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
 
@@ -128,7 +139,9 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
         if is_class and isinstance(outer, ast.Assign):
             draft.edits.remove(outer)
 
-    unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
+    unsafe = (UnsafeChange.DECIMALS,) if is_class else ()
+    if unknown:
+        unsafe = (UnsafeChange.HANDLES,)
     is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
     form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
     return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)
@@ -152,6 +165,8 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if getattr(node, "attr", _NAME) != _NAME:
         return _message(node, call, draft)
+    if draft.beside.speaks_http and catches_files(node, draft):
+        raise Refused(FILES)
     parent = draft.flows.parents[node]
     is_in_tuple = isinstance(parent, ast.Tuple)
     handler = draft.flows.parents[parent] if is_in_tuple else parent
@@ -161,7 +176,7 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
         name = draft.text(node)
         if isinstance(node, ast.Attribute) or name == _NAME:
             name = draft.imported(_IMPORT)
-        if "http" in draft.modules and caught and "OSError" not in draft.text(caught):
+        if _may_be_os_error(draft) and caught and "OSError" not in draft.text(caught):
             name = f"{name}, OSError" if is_in_tuple else f"({name}, OSError)"
         if name != draft.text(node):
             draft.write(node, "{0}", name)
@@ -169,11 +184,39 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
     return Plan(what="tritonclient's exception", also=carry_out)
 
 
+def error_id(node: ast.AST, draft: Draft) -> Plan:
+    """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
+    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
+    if stays or not draft.is_printed(node):
+        raise Refused(UNNUMBERED)
+    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
+
+
+def _may_be_os_error(draft: Draft) -> bool:
+    """True if the errors of a client may be OSError, as over HTTP."""
+    return "http" in draft.modules or draft.beside.speaks_http
+
+
+def catches_files(node: ast.AST, draft: Draft) -> bool:
+    """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
+    around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
+    if len(around) < 2 or not isinstance(around[0], ast.ExceptHandler):
+        return False
+    own, block = around[0], around[1]
+    assert isinstance(block, ast.Try)
+    if own.type and not _OS_ERRORS.isdisjoint(map(last_name, ast.walk(own.type))):
+        return False  # it catches these already
+    types = [part for x in block.handlers if x.type for part in ast.walk(x.type)]
+    body = [part for statement in block.body for part in ast.walk(statement)]
+    calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
+    return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
+
+
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if not isinstance(node, ast.Attribute) or node.attr != "message":
         raise Refused("errors do not tell it any more")
-    form = "{message_of}({0})" if call and "http" in draft.modules else ""
+    form = "{message_of}({0})" if call and _may_be_os_error(draft) else ""
     return Plan(form, [node.value], "the same, or message_of(error)")
 
 

@@ -1,0 +1,65 @@
+"""Contexts are rewritten with all their uses, or stay, whatever holds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import migrated, run, write
+
+_START = """import sys
+import types
+import numpy as np
+from tensorrtserver.api import *
+
+row = np.arange(16, dtype=np.int32)
+inputs = {"INPUT0": [row], "INPUT1": [row]}
+outputs = {"OUTPUT0": InferContext.ResultFormat.RAW}
+
+def show(result):
+    print(result["OUTPUT0"][0].sum())
+
+"""
+_CONTEXT = 'InferContext(sys.argv[1], ProtocolType.GRPC, "simple")'
+_HEALTH = "ServerHealthContext(sys.argv[1], ProtocolType.GRPC)"
+WAYS = {
+    "pairs": f"all = dict((n, {_CONTEXT}) for n in 'ab')\nshow(all['a'].run(inputs, outputs))\n",
+    "keyword": f"all = dict(a={_CONTEXT})\nshow(all['a'].run(inputs, outputs))\n",
+    "object": f"all = types.SimpleNamespace(a={_HEALTH})\nprint(all.a.is_live())\n",
+    "update": f"all = {{}}\nall.update(a={_HEALTH})\nprint(all['a'].is_live())\n",
+    "text": f"ctx = {_CONTEXT}\nshow(eval('ctx.run(inputs, outputs)'))\n",
+    "slots": (
+        "class Model:\n    __slots__ = ('ctx',)\n\n    def __init__(self, name):\n"
+        "        self.ctx = InferContext(sys.argv[1], ProtocolType.GRPC, name)\n\n"
+        "    def ask(self):\n        show(self.ctx.run(inputs, outputs))\n\n"
+        "    def close(self):\n        self.ctx.close()\n\n"
+        "model = Model('simple')\nmodel.ask()\nmodel.close()\n"
+    ),
+    "override": (
+        "class Fake:\n    def run(self, inputs, outputs):\n"
+        "        return {'OUTPUT0': [row * 3]}\n\n"
+        f"class Model:\n    def connect(self):\n        return {_CONTEXT}\n\n"
+        "    def ask(self):\n        show(self.connect().run(inputs, outputs))\n\n"
+        "class Other(Model):\n    def connect(self):\n        return Fake()\n\n"
+        "Model().ask()\nOther().ask()\n"
+    ),
+    "targets": (
+        f"ctx = {_CONTEXT}\n"
+        "print([ctx.run(dict(INPUT0=[a], INPUT1=[b]), dict(outputs), 1)['OUTPUT0'][0][15] "
+        "for a, b in [(row, row)]])\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_contexts_wherever_they_are(way: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A program prints before and after equal output."""
+    script = tmp_path / "script.py"
+    script.write_text(_START + WAYS[way])
+    before = run(script, triton.grpc)
+    assert before.status == 0, before.output
+    for unsafe in (False, True):
+        write(migrated(_START + WAYS[way], unsafe=unsafe), script)
+        assert run(script, triton.grpc) == before

@@ -1,0 +1,120 @@
+"""Forked processes, callbacks and refused asynchronous requests do as before their migration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
+from tritonclient_shim.cli import main
+
+_FORKED = """import multiprocessing
+import os
+import sys
+import numpy as np
+from tensorrtserver.api import *
+
+{start}
+def square(n):
+    outputs = {{"OUTPUT0": InferContext.ResultFormat.RAW}}
+    return int(ctx.run({{"INPUT0": [np.array([n * n], np.int32)]}}, outputs)["OUTPUT0"][0][0])
+
+if __name__ == "__main__":
+    {main}
+    with multiprocessing.get_context("fork").Pool(3{more}) as pool:
+        print(pool.map(square, range(12), chunksize=1))
+"""
+_CONTEXT = 'ctx = InferContext(sys.argv[1], ProtocolType.HTTP, "identity_int32")\n'
+_INITIALIZED = {
+    "start": f"def connect():\n    global ctx\n    {_CONTEXT}\n",
+    "main": "pass",
+    "more": ", connect",
+}
+_CALLBACKS = """import sys
+import threading
+import time
+import numpy as np
+from tensorrtserver.api import *
+
+total = 0
+done = threading.Event()
+
+def add(ctx, request_id):
+    global total
+    ctx.get_async_run_results(request_id)
+    before = total
+    time.sleep(0.01)
+    total = before + 1
+    if total == 20:
+        done.set()
+
+ctx = InferContext(sys.argv[1], ProtocolType.GRPC, "identity_int32")
+for n in range(20):
+    outputs = {"OUTPUT0": InferContext.ResultFormat.RAW}
+    ctx.async_run(add, {"INPUT0": [np.array([n], np.int32)]}, outputs)
+done.wait(20)
+print(total)
+"""
+_TRIED = """import sys
+import numpy as np
+from tensorrtserver.api import *
+
+ctx = InferContext(sys.argv[1], ProtocolType.GRPC, "identity_int32")
+try:
+    outputs = {"OUTPUT0": InferContext.ResultFormat.RAW}
+    ctx.async_run(lambda ctx, id: None, {"OTHER": [np.zeros(1, np.int32)]}, outputs)
+except InferenceServerException:
+    print("refused")
+"""
+
+
+def _same(source: str, url: str, folder: Path, *options: str) -> None:
+    """Migrate a program. It prints before and after equal output."""
+    script = folder / "script.py"
+    script.write_text(source)
+    before = run(script, url)
+    assert before.status == 0, before.output
+    main(["migrate", "--write", *options, str(script)])
+    assert run(script, url) == before
+
+
+@pytest.mark.parametrize("options", [(), ("--unsafe",)], ids=["safe", "unsafe"])
+def test_context_of_the_parent_process(
+    options: tuple[str, ...], triton: TritonServer, tmp_path: Path
+) -> None:
+    """Forked processes that use a context of their parent do as before."""
+    source = _FORKED.format(start=_CONTEXT, main="print(square(5))", more="")
+    _same(source, triton.http, tmp_path, *options)
+
+
+def test_context_of_the_process(triton: TritonServer, tmp_path: Path) -> None:
+    """A context that each process makes itself is rewritten."""
+    source = _FORKED.format(**_INITIALIZED)
+    _same(source, triton.http, tmp_path)
+    assert todo(migrated(source, unsafe=False)) == []
+    called = source.replace("    pass\n", "    connect()\n")
+    assert todo(migrated(called, unsafe=False)) != []
+
+
+def test_callbacks_do_not_overlap(triton: TritonServer, tmp_path: Path) -> None:
+    """Callbacks of one context run one after another, as v1's did."""
+    assert todo(migrated(_CALLBACKS, unsafe=False)) == []
+    _same(_CALLBACKS, triton.grpc, tmp_path)
+
+
+def test_refused_asynchronous_request(triton: TritonServer, tmp_path: Path) -> None:
+    """An asynchronous request stays where the program may catch its error at once."""
+    _same(_TRIED, triton.grpc, tmp_path)
+
+
+def test_pool_of_threads() -> None:
+    """A pool of threads of multiprocessing starts no processes."""
+    source = f"{_CONTEXT}def ask():\n    ctx.run(i, o)\n"
+    for line in (
+        "from multiprocessing.pool import ThreadPool",
+        "from multiprocessing.dummy import *",
+    ):
+        assert todo(migrated(f"{line}\n{STAR}{source}", unsafe=False)) == []
+    assert "InferContext" in body(f"import multiprocessing\n{source}", unsafe=False)

@@ -1,0 +1,365 @@
+"""The files of a program: which of them run together, and what they use and keep of v1.
+
+What crosses files changes in all of them, or in none. So each round of a migration plans all files.
+What a file keeps is a fact for the others in the next round. Facts are never taken back, so the
+rounds end.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import defaultdict
+from contextlib import suppress
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
+
+from tritonclient_shim.migrate.flows import CONTEXTS
+from tritonclient_shim.registry.entry import IMPORT
+from tritonclient_shim.scan import sources
+from tritonclient_shim.scan.imports import API, may_use_v1, star_of
+from tritonclient_shim.scan.scopes import Binding, Scopes, last_name
+from tritonclient_shim.scan.sources import ENDINGS, Unreadable, content, parsed
+
+if TYPE_CHECKING:
+    from tritonclient_shim.migrate.draft import Draft
+    from tritonclient_shim.migrate.options import SiteOutcome
+    from tritonclient_shim.usage.rows import UsageRow
+
+#: An import in a line of Python, or in a text of a notebook's JSON.
+_START = r"(?:^|\\n|\")[ \t]*"
+_FROM = re.compile(
+    _START + r"from[ \t]+(\.*)([\w.]*)[ \t]*\bimport\b[ \t]*(\([^)]*\)|[^\n\"#;]*)", re.M
+)
+_IMPORT = re.compile(_START + r"import[ \t]+([^\n\"#;]*)", re.M)
+_CALLED = re.compile(r"\b(?:import_module|__import__)\([ \t]*[\"']([\w.]+)[\"']")
+_ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
+_ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
+_ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_request)\(")
+_REQUESTS = re.compile(rb"InferContext|SharedMemoryControlContext")
+_STAR = re.compile(rb"\bimport[ \t]*\*")
+_LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
+#: What starts processes. A pool of threads may be a part of ``multiprocessing``, too.
+_PROCESSES = re.compile(
+    r"^\s*(?:from|import)\s+(?:torch\.)?(?:multiprocessing(?!\.dummy|\.pool import ThreadPool$)"
+    r"|joblib|billiard|celery)\b|\bos\.fork\(|\bProcessPoolExecutor\b",
+    re.M,
+)
+_SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
+_MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
+_ERROR = f"{API}.InferenceServerException"
+_CLASS_NAMES = frozenset(symbol.rpartition(".")[2] for symbol in CONTEXTS)
+
+
+class Keeps(Enum):
+    """What a file keeps of v1 that other files may give it, or get from it."""
+
+    CONTEXTS = "contexts or protocols"
+    REQUESTS = "contexts for requests, regions or formats"
+    HANDED = "contexts for requests that other files make or get"
+    ERRORS = "exceptions"
+    REGIONS = "regions of shared memory"
+
+
+class _Import(NamedTuple):
+    """A module that a file imports, with the number of dots before it."""
+
+    level: int
+    module: str
+
+
+class _File:
+    """A file of a program."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.text = b""
+        with suppress(Unreadable):
+            self.text = content(path)
+
+    def imports(self) -> Iterator[_Import]:
+        """Yield the modules that the file may import."""
+        text = self.text.decode("utf-8", "replace")
+        for dots, module, names in _FROM.findall(text):
+            yield _Import(len(dots), module)
+            for name in re.findall(r"\w+", names):
+                yield _Import(len(dots), f"{module}.{name}" if module else name)
+        for names in _IMPORT.findall(text):
+            for module in re.findall(r"[\w.]+", names):
+                yield _Import(0, module)
+        for module in _CALLED.findall(text):
+            yield _Import(0, module)
+
+
+class Program:
+    """The given files, and the files beside them.
+
+    ``is_whole``: all files will be migrated. Without it, only the given files will.
+    """
+
+    def __init__(self, paths: Iterable[str], is_whole: bool = False) -> None:
+        given = list(dict.fromkeys(map(os.path.abspath, paths)))
+        places = {os.path.dirname(path) for path in given}
+        beside = (other for place in places for other in _beside(place))
+        #: by absolute path
+        self._files = {path: _File(path) for path in (*given, *beside)}
+        self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
+        for path in self._files:
+            self._by_stem[_stem(path)].append(path)
+        self._importers: defaultdict[str, set[str]] = defaultdict(set)
+        self._imported: dict[str, set[str]] = {}
+        for path in self._files:
+            self._imported[path] = set(self._modules(path)) - {path}
+            for module in self._imported[path]:
+                self._importers[module].add(path)
+        #: what files keep, by path
+        self._kept: defaultdict[str, frozenset[Keeps]] = defaultdict(frozenset)
+        for path in () if is_whole else set(self._files).difference(given):
+            self.keep_all(path)
+        #: the new texts of files
+        self.after: dict[str, bytes] = {}
+        self._names_in = lru_cache(maxsize=None)(_names_in)
+
+    @property
+    def kept(self) -> dict[str, frozenset[Keeps]]:
+        """Return a copy of what files keep, by their paths."""
+        return dict(self._kept)
+
+    def keep(self, path: str, keeps: Iterable[Keeps]) -> None:
+        """Add what a file keeps."""
+        self._kept[os.path.abspath(path)] |= frozenset(keeps)
+
+    def keep_all(self, path: str) -> None:
+        """Add what a file has of v1, because nothing of it is rewritten."""
+        own = os.path.abspath(path)
+        text = self._files[own].text
+        if not may_use_v1(own, text):
+            return
+        marks = {
+            Keeps.CONTEXTS: _LEGACY,
+            Keeps.REQUESTS: _REQUESTS,
+            Keeps.HANDED: re.compile(_REQUESTS.pattern + b"|" + _ASYNC.pattern),
+            Keeps.ERRORS: re.compile(b"InferenceServerException"),
+            Keeps.REGIONS: re.compile(b"shared_memory"),
+        }
+        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(text)))
+
+    def importers_first(self, paths: list[str]) -> list[str]:
+        """Sort files so that each comes after its importers, unless they import each other."""
+        rest = dict.fromkeys(paths)
+        ordered: list[str] = []
+        while rest:
+            waiting = set(map(os.path.abspath, rest))
+            free = [x for x in rest if waiting.isdisjoint(self._importers[os.path.abspath(x)])]
+            for path in free or list(rest)[:1]:
+                ordered.append(path)
+                del rest[path]
+        return ordered
+
+    def beside(self, path: str) -> Beside:
+        """Return what the other files mean for a file."""
+        return Beside(self, os.path.abspath(path))
+
+    def related(self, path: str) -> list[_File]:
+        """Return the files that may run in one process with a file."""
+        roots = _reachable([path], self._importers)
+        together = _reachable(roots, self._imported) - {path}
+        return [self._files[other] for other in sorted(together)]
+
+    def importers(self, path: str) -> list[_File]:
+        """Return the files that import a file, themselves or through others."""
+        above = _reachable([path], self._importers) - {path}
+        return [self._files[other] for other in sorted(above)]
+
+    def keeps(self, path: str) -> frozenset[Keeps]:
+        """Return what a file keeps of v1."""
+        return self._kept[path]
+
+    def names_in(self, file: _File) -> _Names:
+        """Return the names that a file reads."""
+        return self._names_in(file.path, file.text)
+
+    def _modules(self, path: str) -> Iterator[str]:
+        """Yield the files that a file may import: beside it, else anywhere in the program."""
+        for level, module in dict.fromkeys(self._files[path].imports()):
+            parts = module.split(".") if module else []
+            above = [os.pardir] * max(level - 1, 0)
+            place = os.path.normpath(os.path.join(os.path.dirname(path), *above))
+            beside = [x for x in _sources_of(os.path.join(place, *parts)) if x in self._files]
+            if beside or level:
+                yield from beside
+                continue
+            for other in self._by_stem[parts[-1]] if parts else ():
+                if other.endswith(_sources_of(os.path.join(os.sep, *parts))):
+                    yield other
+
+
+class _Names(NamedTuple):
+    """Names of a file."""
+
+    free: frozenset[str]  # variables that it binds by imports or not at all, and names in texts
+    attributes: frozenset[str]  # but those of objects of its own classes
+    methods: frozenset[str]  # of its classes, which may replace those of their base classes
+    replaced: frozenset[str]  # classes of v1 that it may replace in other files
+    bound: frozenset[str]  # but those of its imports
+
+
+class Beside:
+    """What the other files of a program mean for a file."""
+
+    def __init__(self, program: Program, path: str) -> None:
+        related = program.related(path)
+        importers = program.importers(path)
+        self.linked = bool(related)  # the file runs together with another file of its program
+        self.has_classes = any(b"ResultFormat.CLASS" in file.text for file in related)
+        unread = [file.text for file in related if not may_use_v1(file.path, file.text)]
+        self.starts = any(map(_ASYNC.search, unread))  # asynchronous requests
+        kept: frozenset[Keeps] = frozenset().union(*(program.keeps(x.path) for x in related))
+        self.kept = kept  # by the other files
+        #: other files ask errors for their ids, or catch errors of v1 alone
+        asks_ids = any(_ERROR_IDS.search(file.text) for file in related)
+        self.errors_stay = asks_ids or Keeps.ERRORS in kept
+        self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
+        texts = [file.text.decode("utf-8", "replace") for file in related]
+        self.has_processes = any(map(starts_processes, texts))
+        #: clients of other files may speak HTTP, whose errors may be OSError
+        self.speaks_http = any(map(_may_speak_http, related))
+        self.has_regions = any(b"shared_memory" in file.text for file in related)
+        free: set[str] = set()
+        attributes: set[str] = set()
+        #: classes of v1 that other files may replace
+        self.replaced: set[str] = set()
+        #: names that importers with a star import bind: they would get others of this file
+        self.names: set[str] = set()
+        for file in related:
+            names = program.names_in(file)
+            attributes |= names.attributes | names.methods
+            self.replaced |= names.replaced
+            if file in importers:
+                free |= names.free
+            if file in importers and _STAR.search(file.text):
+                self.names |= names.bound
+        #: names that other files read and do not bind themselves
+        self.taken = free | attributes
+        #: names that importers read once they are migrated
+        self.imported: set[str] = set()
+        for file in importers:
+            after = program.after.get(file.path, file.text)
+            names = program.names_in(file) if after == file.text else _names_in(file.path, after)
+            self.imported |= names.free | names.attributes
+
+
+def _may_speak_http(file: _File) -> bool:
+    """True if contexts of a file may speak HTTP."""
+    names_http = b"HTTP" in file.text or b"from_str" in file.text
+    return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
+
+
+def starts_processes(text: str) -> bool:
+    """True if a file may start processes."""
+    return bool(_PROCESSES.search(text))
+
+
+def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> frozenset[Keeps]:
+    """Return what a file keeps of v1, by the outcomes of its uses."""
+    left = [row.entry for row, outcome in uses if outcome.todo and row.entry.kind != IMPORT]
+    names = tuple(entry.symbol for entry in left)
+    keeps = set()
+    if any(name.startswith((*CONTEXTS, f"{API}.ProtocolType")) for name in names):
+        keeps.add(Keeps.CONTEXTS)
+    if any(name.startswith(_SENDERS) for name in names):
+        keeps.add(Keeps.REQUESTS)
+        keeps.update([Keeps.HANDED] if draft.keeps_handed else [])
+    if any(name.startswith(_MEMORY) for name in names):
+        keeps.add(Keeps.REGIONS)
+    if any(name.startswith(_ERROR) for name in names):
+        keeps.add(Keeps.ERRORS)
+    return frozenset(keeps)
+
+
+def _beside(folder: str) -> Iterator[str]:
+    """Yield the sources in a folder, and those of its package and beside the package."""
+    top = folder
+    while os.path.exists(os.path.join(top, "__init__.py")):
+        top = os.path.dirname(top)
+    for place in dict.fromkeys([folder, top]):
+        files = (os.path.join(place, name) for name in sorted(os.listdir(place)))
+        yield from (file for file in files if file.endswith(ENDINGS))
+    if top != folder:
+        package = os.path.relpath(folder, top).split(os.sep)[0]
+        yield from map(os.path.abspath, sources.files([os.path.join(top, package)]))
+
+
+def _reachable(starts: Iterable[str], links: dict[str, set[str]]) -> set[str]:
+    """Return the files that links lead to, with those that they start from."""
+    rest = list(starts)
+    reached = set(rest)
+    while rest:
+        new = links.get(rest.pop(), set()) - reached
+        reached |= new
+        rest += new
+    return reached
+
+
+def _sources_of(module: str) -> tuple[str, ...]:
+    """Return the paths that the file of a module may have."""
+    return (f"{module}.py", os.path.join(module, "__init__.py"))
+
+
+def _stem(path: str) -> str:
+    """Return the name of a file in imports."""
+    folder, name = os.path.split(path)
+    stem = os.path.splitext(name)[0]
+    return os.path.basename(folder) if stem == "__init__" else stem
+
+
+def _names_in(path: str, text: bytes) -> _Names:
+    """Return the names of a file; none if it cannot be parsed."""
+    try:
+        tree = parsed(path, text).tree
+    except Unreadable:
+        return _Names(*[frozenset()] * 5)
+    scopes, nodes = Scopes(tree), list(ast.walk(tree))
+    star = set(star_of(API)) if f"{API} import *".encode() in text else set()
+    imported = {
+        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    bound = {name for scope in scopes.of_node.values() for name in _bound(scope.bindings)}
+    variables = {node.id for node in nodes if isinstance(node, ast.Name)}
+    own = set(_own_attributes(tree))
+    attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.bases]
+    stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
+    texts = set(filter(str.isidentifier, map(_last_word, nodes)))  # for getattr and mocks
+    return _Names(
+        free=frozenset((variables - bound - star) | imported | texts),
+        attributes=frozenset(node.attr for node in attributes),
+        methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
+        replaced=_CLASS_NAMES & (stored | texts),
+        bound=frozenset(_bound(scopes.module.bindings)),
+    )
+
+
+def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
+    """Yield the names that a scope binds, but those of its imports."""
+    for name, own in bindings.items():
+        if not any(isinstance(binding.node, ast.alias) for binding in own):
+            yield name
+
+
+def _own_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
+    """Yield the attributes of ``self`` that a class without base classes assigns itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            attributes = [x for x in ast.walk(node) if isinstance(x, ast.Attribute)]
+            of_self = [x for x in attributes if last_name(x.value) == "self"]
+            assigned = {x.attr for x in of_self if isinstance(x.ctx, ast.Store)}
+            yield from (x for x in of_self if x.attr in assigned)
+
+
+def _last_word(node: ast.AST) -> str:
+    """Return the last name in a literal text such as ``"client.InferContext"``."""
+    text = node.value if isinstance(node, ast.Constant) else ""
+    return text.rpartition(".")[2] if isinstance(text, str) else ""
