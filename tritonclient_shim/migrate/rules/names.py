@@ -187,8 +187,11 @@ def catches_files(node: ast.AST, draft: Draft) -> bool:
     around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
     if len(around) < 2 or not isinstance(around[0], ast.ExceptHandler):
         return False
-    block = around[1]
+    handler, block = around[:2]
     assert isinstance(block, ast.Try)
+    own = handler.type and {last_name(part) for part in ast.walk(handler.type)}
+    if own and not _OS_ERRORS.isdisjoint(own):
+        return False  # it catches both already
     types = [part for x in block.handlers if x.type for part in ast.walk(x.type)]
     body = [part for statement in block.body for part in ast.walk(statement)]
     calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
