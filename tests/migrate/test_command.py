@@ -139,16 +139,6 @@ def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["files"]["changed"] == ["a.py"]
 
 
-def test_notebook_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A notebook is reported, and not rewritten."""
-    cells = [{"cell_type": "code", "metadata": {}, "source": ["%time\n", STAR, CONTEXT.strip()]}]
-    before = json.dumps({"cells": cells, "nbformat": 4})
-    (folder / "n.ipynb").write_text(before, "utf-8")
-    assert main(["migrate", "--write", "n.ipynb"]) == 1
-    assert "TS050 to do: move the code to a module" in capsys.readouterr().out
-    assert (folder / "n.ipynb").read_text("utf-8") == before
-
-
 def test_chosen_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--select rewrites uses of its ids, and contexts whose uses all have such ids."""
     health = 'h = ServerHealthContext("u", 1)\nh.is_live()\n'

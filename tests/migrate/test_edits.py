@@ -28,6 +28,39 @@ def test_arguments(call: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            "r = c.run({'a': x,\n           'b': y},\n"
+            "          {'c': RAW,\n           'd': RAW}, 1)",
+            "r = infer(c, 'm', {'a': x,\n                   'b': y},\n"
+            "          {'c': RAW,\n           'd': RAW})",
+        ),
+        (
+            "if x:\n    r = c.run(inputs=i,\n              outputs={'c': RAW,\n"
+            "                       'd': RAW})",
+            "if x:\n    r = infer(c, 'm', i,\n              {'c': RAW,\n               'd': RAW})",
+        ),
+        (
+            "c.async_run(f, {'a': x,\n                'b': y},\n            o, 1)",
+            "pool.submit(infer, c, 'm', deepcopy({'a': x,\n"
+            "                                     'b': y}),\n"
+            "            o).add_done_callback(in_turn(f, c))",
+        ),
+        ("r = c.run(\n    i,\n    o, 1)", "r = infer(\n    c, 'm', i,\n    o)"),
+        (
+            "r = c.run(i, '''\n            ''')",
+            "r = infer(c, 'm', i, '''\n            ''')",
+        ),
+    ],
+)
+def test_lines_stay_aligned(call: str, expected: str) -> None:
+    """Lines that are aligned with a bracket of a call stay aligned with it."""
+    source = f"{_CONTEXT}{call.replace('RAW', 'InferContext.ResultFormat.RAW')}\n"
+    assert body(source).endswith(f"{_CLIENT}{expected}\n")
+
+
+@pytest.mark.parametrize(
     ("source", "expected"),
     [
         ("if x:\n    import tensorrtserver.api\n", "if x:\n    pass\n"),

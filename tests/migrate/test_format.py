@@ -12,16 +12,23 @@ from pathlib import Path
 import pytest
 
 from tests.migrate.migrating import migrate
-from tests.migrate.sources_migrated import STAR, body, migrated
+from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated
 from tests.migrate.table import PROGRAMS_FOLDER, STYLES_FOLDER
 from tritonclient_shim.migrate.emitted import parts_of
 from tritonclient_shim.migrate.format import with_quotes, with_short_lines
 
 _RUFF = shutil.which("ruff") or ""
-_RULES = "E4,E7,E9,F,I"  # ruff's default rules, and the order of imports
+#: Programs of several files.
+_FOLDERS = [path for path in sorted(STYLES_FOLDER.iterdir()) if path.is_dir()]
 _SCRIPTS = [path for folder in (PROGRAMS_FOLDER, STYLES_FOLDER) for path in folder.glob("*.py")]
 #: A program that asks at run time which names its star import bound.
-_ODD = "real_status_counts.py"
+_ODD = "real_status_counts/real_status_counts.py"
+#: Star imports of a program stay above what they may bind anew: not where isort has them.
+_STARS = (
+    "real_package/triton_wrap.py",
+    "star_through_files/main.py",
+    "star_through_files/other.py",
+)
 _LONG = "infer_exactly, grpcclient.InferenceServerClient(flags.url), flags.model_name, version, x"
 
 
@@ -31,26 +38,31 @@ _LONG = "infer_exactly, grpcclient.InferenceServerClient(flags.url), flags.model
 def test_ruff_finds_nothing_new(to: str, unsafe: bool, tmp_path: Path) -> None:
     """Ruff finds nothing in a migrated file that was not there before."""
     before, after = tmp_path / "before", tmp_path / "after"
-    for script in _SCRIPTS:
-        for folder in (before, after):
+    for folder in (before, after):
+        for script in _SCRIPTS:
             (folder / script.stem).mkdir(parents=True)
             shutil.copy(script, folder / script.stem)
+        for program in _FOLDERS:
+            shutil.copytree(program, folder / program.name)
     assert migrate(after, to, unsafe).returncode in (0, 1)
     old = _findings(before)
-    found = {name: new - old.get(name, Counter()) for name, new in _findings(after).items()}
-    assert {name: codes for name, codes in found.items() if codes and name != _ODD} == {}
+    for name in _STARS:
+        old.setdefault(name, Counter())["I001"] += 1
+    new = {name: codes - old.get(name, Counter()) for name, codes in _findings(after).items()}
+    assert {name: codes for name, codes in new.items() if codes and name != _ODD} == {}
 
 
 def _findings(folder: Path) -> dict[str, Counter[str]]:
-    """Return how often each rule of ruff finds something, by the name of the file."""
-    command = [_RUFF, "check", "--isolated", "--no-cache", "--select", _RULES]
+    """Return how often each default rule of ruff, or that for imports, finds something."""
+    command = [_RUFF, "check", "--isolated", "--no-cache", "--extend-select", "I"]
     done = subprocess.run(
         [*command, "--output-format", "json", "."], cwd=folder, capture_output=True, text=True
     )
     findings: dict[str, Counter[str]] = {}
     for row in json.loads(done.stdout):
         code = "F405" if row["code"] == "F821" else row["code"]
-        findings.setdefault(Path(row["filename"]).name, Counter())[code] += 1
+        name = str(Path(row["filename"]).relative_to(folder.resolve()))
+        findings.setdefault(name, Counter())[code] += 1
     return findings
 
 
@@ -82,6 +94,15 @@ def test_lines_are_short(unsafe: bool, tmp_path: Path) -> None:
         ),
         (f"x = '{_LONG * 2}'\n", ""),  # nowhere to break it
         (f"f(  # why\n    {_LONG}, {_LONG})\n", f"f(  # why\n    {_LONG},\n    {_LONG})\n"),
+        (f"call({_LONG}).close(\n    x)\n", f"call(\n    {_LONG}\n).close(\n    x)\n"),
+        (
+            f"call({_LONG}).close({_LONG}, x)\n",
+            f"call(\n    {_LONG}\n).close(\n    {_LONG}, x\n)\n",
+        ),
+        (
+            f"with f({_LONG}) as x, \\\n     g(y) as y:\n    pass\n",
+            f"with f(\n    {_LONG}\n) as x, \\\n     g(y) as y:\n    pass\n",
+        ),
         (f"x[{_LONG}, {_LONG}]\n", None),
         (f"x = (y + f(f'{{a[0]}}, (', {_LONG}))\n", None),
     ],
@@ -132,6 +153,45 @@ def test_imports_join_those_of_the_file() -> None:
         "import numpy as np",
     ]
     assert lines[5:7] == ["import requests", "import tritonclient.grpc as grpcclient"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("protocol = ProtocolType.HTTP\nServerHealthContext('u', protocol)\n", ""),
+        (
+            "protocol = ProtocolType.from_str(name)\nServerHealthContext('u', protocol)\n",
+            "protocol_name(name)\n",
+        ),
+        ("p = ProtocolType.HTTP\n__all__ = ['p']\nServerHealthContext('u', p)\n", "p = 'http'\n"),
+    ],
+)
+def test_protocol_of_the_module_that_nothing_reads(source: str, expected: str) -> None:
+    """A protocol in a variable of the module goes with its last use, unless others may read it."""
+    text = body(source, "http")
+    assert text.startswith(expected)
+    assert ("protocol = " in text or "p = " in text) is expected.startswith("p =")
+
+
+def test_module_that_the_file_has() -> None:
+    """A module that replaces one of v1 is imported once, also if functions need it, too."""
+    source = (
+        "from tensorrtserver.api import model_config_pb2\n"
+        "s = ServerStatusContext('u', 0, 'm').get_server_status()\n"
+        "print(s.ready_state, model_config_pb2.DataType)\nInferContext('u', 0, x).run(i, o)\n"
+    )
+    text = migrated(STAR + source).after.decode()
+    assert "model_config_pb2_" not in text
+    assert text.count("import model_config_pb2\n") == 1
+
+
+def test_part_of_a_value_that_nothing_reads() -> None:
+    """A variable that gets a part of a value, and that nothing reads any more, starts with _."""
+    source = (
+        f"{CONTEXT}ctx.async_run(done, i, o)\n"
+        "def wait():\n    (own, id) = results.get()\n    return own.get_async_run_results(id)\n"
+    )
+    assert "    (_own, id) = results.get()\n    return id.result()\n" in body(source)
 
 
 def test_variable_that_nothing_reads() -> None:

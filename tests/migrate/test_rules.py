@@ -15,6 +15,7 @@ from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, mi
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
 from tritonclient_shim.migrate.program import Program
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 
 
 def test_protocol_of_the_program() -> None:
@@ -36,6 +37,12 @@ def test_star_import_that_stays() -> None:
     assert STAR in text.partition("from tritonclient.utils import")[0]
 
 
+def test_name_that_is_bound_anew_later() -> None:
+    """A name is that of the star import until the file binds it anew."""
+    again = "from tensorrtserver.api import InferContext\n"
+    assert "ctx = grpcclient.InferenceServerClient(" in body(f"{CONTEXT}ctx.run(i, o)\n{again}")
+
+
 def test_star_import_becomes_names() -> None:
     """Names that only the star import bound are imported by name if they are used."""
     text = migrated(STAR + "try:\n    print(np, sys)\nexcept InferenceServerException:\n    pass\n")
@@ -51,7 +58,7 @@ def test_context_stays_with_a_use_that_stays() -> None:
     why = "do without infer_stats of a status: it has no successor"
     source = (
         f'{STAR}{CONTEXT}r = ctx.run(i, o)\ns = ServerStatusContext("u", 1).get_server_status()\n'
-        "print(s.model_status['m'].version_status[1].infer_stats)\n"
+        "print(len(s.model_status['m'].version_status[1].infer_stats))\n"
     )
     migration = migrated(source)
     assert set(todo(migration)) == {"1:TS001", "4:TS025", "4:TS026"}
@@ -65,7 +72,7 @@ def test_unsafe_needs_the_option() -> None:
     migration = migrated(source, unsafe=False)
     assert not migration.changed
     reasons = {row.entry.id: outcome.what for row, outcome in migration.uses}
-    assert reasons["TS051"] == "unsafe: classes come with six decimals; --unsafe rewrites it"
+    assert reasons["TS051"] == reason_of([UnsafeChange.DECIMALS])
 
 
 def test_error_that_tells_of_the_server() -> None:
@@ -90,7 +97,7 @@ def test_imports_in_a_block() -> None:
     assert block.count("from tritonclient.utils import InferenceServerException") == 1
 
 
-@pytest.mark.parametrize("read", ["infer_stats", "SerializeToString()", "HasField('config')"])
+@pytest.mark.parametrize("read", ["infer_stats[1]", "SerializeToString()", "HasField('config')"])
 def test_status_of_which_more_is_read(read: str) -> None:
     """A status stays if the program reads a part that no server returns."""
     source = f'{STAR}s = ServerStatusContext("u", 1).get_server_status()\nprint(s.{read})\n'
@@ -240,7 +247,8 @@ def test_status_of_shared_memory() -> None:
     """A helper returns the list of regions. A status that is used as a whole stays."""
     read = "status = c.get_shared_memory_status()\nprint(len(status.shared_memory_region))\n"
     assert "status = region_status(c)\n" in body(_CONTROL + read)
-    assert "3:TS045" in todo(migrated(f"{STAR}{_CONTROL}print(c.get_shared_memory_status())\n"))
+    whole = "x = str(c.get_shared_memory_status())\n"
+    assert "3:TS045" in todo(migrated(f"{STAR}{_CONTROL}{whole}"))
 
 
 def test_repository_index() -> None:
@@ -483,7 +491,7 @@ def test_what_another_file_does(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("stays", [True, False])
 def test_configurations_of_a_status_that_stays(stays: bool) -> None:
     """A file that names configurations keeps v1's if a status stays, whose are v1's."""
-    read = "print(c.get_server_status().model_status['m'].infer_stats)\n" if stays else ""
+    read = "print(c.get_server_status().model_status['m'].infer_stats[1])\n" if stays else ""
     source = (
         "from tensorrtserver.api import ServerStatusContext\n"
         "from tensorrtserver.api import model_config_pb2 as configs\n"
@@ -669,3 +677,26 @@ def test_reason_for_hidden_inputs() -> None:
     source = f"import tensorrtserver.shared_memory\n{STAR}{CONTEXT}{region}ctx.async_run(f, i, o)\n"
     reasons = [outcome.what for _, outcome in migrated(source).uses]
     assert "write inputs and outputs in the call: they may be in shared memory" in reasons
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("class C(InferContext):\n    pass\n", reason_of([UnsafeChange.OBJECT])),
+        ("def f(ctx: InferContext):\n    ctx.run(i, o)\n", reason_of([UnsafeChange.OBJECT])),
+        (
+            "class A:\n    def f(self):\n        self.c = InferContext('u', 1, 'm')\n"
+            "        self.run = partial(self.c.run, outputs=o)\n",
+            "call the method where its arguments are, instead of handing it on",
+        ),
+        (
+            "InferContext('u', ProtocolType[name], 'm').run(i, o)\n",
+            "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP",
+        ),
+    ],
+)
+def test_reasons_that_an_owner_understands(source: str, reason: str) -> None:
+    """The reason says what is there, also where only another file could tell more."""
+    reasons = [x.what for _, x in migrated(STAR + source, unsafe=False).uses if x.todo]
+    assert reason in reasons
+    assert not any("in the file that uses it" in other for other in reasons)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
     from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.migrate.prove import Proof
+    from tritonclient_shim.migrate.unsafe import UnsafeChange
     from tritonclient_shim.usage.rows import UsageRow
 
 _DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
@@ -107,10 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         is_diff = not (arguments.write or arguments.check)
         changed = [file for file in work.files if file.changed]
         changes = "".join(_painted(_diff(file)) for file in changed) if is_diff else ""
-        uses = "".join(
-            f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}\n"
-            for row, outcome in work.uses
-        )
+        uses = _use_lines(work)
         show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
     if work.failures:
         return _UNREADABLE
@@ -200,11 +198,35 @@ def _lines(data: bytes) -> list[str]:
     return io.StringIO(data.decode(encoding), newline="\n").readlines()
 
 
+def _use_lines(work: _Work) -> str:
+    """Return a line for each use, and for each row of the table of unsafe changes."""
+    from tritonclient_shim.migrate.unsafe import UnsafeChange, numbers_of
+
+    lines = []
+    rows: set[UnsafeChange] = set()
+    for row, outcome in work.uses:
+        rows.update(outcome.rows)
+        numbers = f" ({numbers_of(outcome.rows)})" if outcome.rows else ""
+        state = f"{outcome.state.value}{numbers}"
+        lines.append(f"{row.place}: {row.entry.id} {state}: {outcome.what}\n")
+    if rows:
+        lines.append("\nWhat may differ, by the rows of the table in docs/migrate.md:\n")
+    for change in UnsafeChange:
+        if change in rows:
+            lines.append(f"row {change.number}: {change.change}: {change.difference}\n")
+    return "".join(lines)
+
+
 def _document(work: _Work) -> dict[str, Any]:
     """Return the uses and the files for JSON."""
     return {
         "uses": [
-            {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
+            {
+                **row.as_dict(),
+                "outcome": outcome.state.name.lower(),
+                "what": outcome.what,
+                "rows": [change.number for change in outcome.rows],
+            }
             for row, outcome in work.uses
         ],
         "files": {

@@ -9,9 +9,10 @@ from typing import Any, Callable, Collection, Iterable, Mapping
 from tritonclient_shim.migrate.edits import Edits
 from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
-from tritonclient_shim.migrate.format import quote_of
+from tritonclient_shim.migrate.format import quote_of, shifted
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
 from tritonclient_shim.migrate.program import Beside, Keeps, starts_processes
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -30,8 +31,13 @@ _THREADED = re.compile(
 _CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
+#: The import that replaces an import of this module.
+_CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _ERROR_NAME = "InferenceServerException"
+_ERROR_IDS = frozenset(("server_id", "request_id"))
+#: Functions that make text of their arguments.
+_TEXT = frozenset(("str", "repr", "format"))
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 #: Functions that return another value at each call.
 _TAKING = frozenset(
@@ -63,11 +69,12 @@ class Draft:
         self.has_processes = beside.has_processes or starts_processes(text)
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
-        called = {last_name(x.func) for x in self.evaluator.scopes.calls if not x.args}
         #: the program reads server or request ids of errors, which only v1 has
-        self.errors_stay = beside.errors_stay or bool(called & {"server_id", "request_id"})
-        may_stay = beside.linked and not options.unsafe  # contexts of other files
-        self.protocols_stay = Keeps.CONTEXTS in beside.kept or may_stay
+        self.errors_stay = beside.errors_stay or self._asks_errors()
+        #: contexts of other files may stay, and take the protocols of this file
+        self.protocols_stay = Keeps.CONTEXTS in beside.kept or (
+            beside.linked and not options.allows(UnsafeChange.PROTOCOL_NAME)
+        )
         read = {node.id for node in self.flows.parents if isinstance(node, ast.Name)}
         #: also what a star import of the program binds
         self._names = self.evaluator.scopes.names | read | beside.names
@@ -77,8 +84,10 @@ class Draft:
         self.assignments: dict[str, str] = {}  # a name that the module binds → the statement
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.calls_infer = False  # a request becomes a call of a helper, and so do all others
-        #: outside of calls, for those that stay
-        self.formats_stay = Keeps.REQUESTS in beside.kept or may_stay
+        #: formats outside of calls stay for requests that stay
+        self.formats_stay = Keeps.REQUESTS in beside.kept or (
+            beside.linked and not options.allows(UnsafeChange.FORMAT_NUMBER)
+        )
         #: contexts for requests stay that other code makes or gets
         self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
@@ -87,6 +96,15 @@ class Draft:
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""
         return any(site.id in ids for site in self.sites)
+
+    def _asks_errors(self) -> bool:
+        """True if the file asks errors for their ids, unless it is alone and only prints these."""
+        calls = [x for x in self.evaluator.scopes.calls if not x.args]
+        calls = [x for x in calls if last_name(x.func) in _ERROR_IDS]
+        if self.beside.linked or not self.options.allows(UnsafeChange.PRINTED_IDS):
+            return bool(calls)
+        replaced = {site.call for site in self.sites if site.id in ("TS016", "TS017")}
+        return not all(call in replaced and self.is_printed(call) for call in calls)
 
     # --- outcomes
 
@@ -152,16 +170,39 @@ class Draft:
         pairs = self.flows.parents.items()
         return [parent for node, parent in pairs if any(map(test, self.evaluator.of(node)))]
 
+    def is_dropped(self, node: ast.AST) -> bool:
+        """True if nothing reads the value of an expression. A notebook shows the last of a cell."""
+        parent = self.flows.parents[node]
+        return isinstance(parent, ast.Expr) and parent not in self.source.shown()
+
+    def is_printed(self, node: ast.AST) -> bool:
+        """True if an expression, or its text, is only an argument of ``print`` or of a logger."""
+        parent = self.flows.parents[node]
+        if isinstance(parent, ast.Call):
+            is_argument = node is not parent.func
+            if is_argument and last_name(parent.func) in SHOWING:
+                return True
+            return is_argument and last_name(parent.func) in _TEXT and self.is_printed(parent)
+        if isinstance(parent, ast.BinOp):
+            has_text = _is_text(parent.left) or _is_text(parent.right)
+            return has_text and self.is_printed(parent)
+        # a tuple follows %
+        return isinstance(parent, ast.Tuple) and self.is_printed(parent)
+
     def around_result(self, node: ast.AST) -> list[ast.AST]:
         """Return the parent of an expression, or of each read of the variable with its value."""
+        return [self.flows.parents[read] for read in self.results(node)]
+
+    def results(self, node: ast.AST) -> list[ast.AST]:
+        """Return an expression, or each read of the variable with its value."""
         parents = self.flows.parents
         target = getattr(parents[node], "targets", [None])[0]
         if not isinstance(target, ast.Name):
-            return [parents[node]]
+            return [node]
         names = [x for x in parents if isinstance(x, ast.Name) and x.id == target.id]
         loads = [name for name in names if isinstance(name.ctx, ast.Load)]
         bindings = {load: self.evaluator.scopes.bindings(load) for load in loads}
-        return [parents[load] for load in loads if node in [x.node for x in bindings[load]]]
+        return [load for load in loads if node in [x.node for x in bindings[load]]]
 
     # --- changes
 
@@ -183,7 +224,10 @@ class Draft:
                 texts.append(part if isinstance(part, str) else new(part))
             if "{old}." in form and not self._is_primary(node):
                 old = f"({old})"
-            return form.format(*texts, old=old, **{name: self.called(name) for name in names})
+            called = {name: self.called(name) for name in names}
+            head = form.partition("{old}")[0].format(*texts, **called)
+            old = shifted(old, self.edits.column(self.edits.span(node)[0]), len(head))
+            return form.format(*texts, old=old, **called)
 
         self.change(node, text)
 
@@ -242,10 +286,13 @@ class Draft:
         return bool(bindings) or all(map(self.evaluator.is_provided, nodes))
 
     def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
-        """True for a name of an import, or of v1's exception, which the import replaces."""
+        """True for a name of an import, or of what it replaces: v1's exception or a module."""
         if not isinstance(node, ast.alias):
             return False
-        if self.evaluator.imports.symbols[node] == ERROR and name == _ERROR_NAME:
+        symbol = self.evaluator.imports.symbols[node]
+        if symbol == ERROR and name == _ERROR_NAME:
+            return True
+        if symbol == CONFIGS and line == _CONFIGS_IMPORT and CONFIGS not in self.kept:
             return True
         statement: Any = self.flows.parents[node]
         return import_text(statement, [node]) == line
@@ -258,6 +305,13 @@ class Draft:
         """True for an expression that an attribute or operator can follow."""
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         return is_text or isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+
+
+def _is_text(node: ast.AST) -> bool:
+    """True for a literal text, or a call that makes text."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in _TEXT
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:

@@ -7,10 +7,10 @@ import io
 import re
 import textwrap
 from collections import defaultdict
-from itertools import accumulate, chain, takewhile
-from typing import Any, Callable, Iterable, Mapping, Sequence, Tuple
+from itertools import accumulate, takewhile
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, Tuple
 
-from tritonclient_shim.migrate.format import COLUMNS
+from tritonclient_shim.migrate.format import COLUMNS, shifted
 from tritonclient_shim.scan.sources import characters
 
 Span = Tuple[int, int]  # offsets in the text
@@ -18,6 +18,43 @@ Span = Tuple[int, int]  # offsets in the text
 Change = Callable[[str], str]
 #: What follows the function or an argument of a call: its brackets, a comma, comments.
 _BEHIND = re.compile(r"((?:\s*\))*)((?:\s|#.*|\\\n)*[(,]?(?:\s|#.*|\\\n)*)")
+
+
+class _Argument(NamedTuple):
+    """An argument of a call, the text behind it, and where it started; -1 for a new one."""
+
+    text: str
+    behind: str
+    column: int = -1
+
+    def value(self) -> _Argument:
+        """Return the value of an argument with a name."""
+        value = self.text.partition("=")[2].lstrip()
+        return _Argument(value, self.behind, self.column + len(self.text) - len(value))
+
+    def named(self, name: str) -> _Argument:
+        """Return the argument with a name, '' for none."""
+        if not name:
+            return self
+        return _Argument(f"{name}={self.text}", self.behind, self.column - len(name) - 1)
+
+
+def _aligned(head: str, arguments: Sequence[_Argument], first: int) -> str:
+    """Return a call whose lines are aligned with its arguments, as they were before.
+
+    ``head``: the call to its bracket, in its column. ``first``: the column of the first argument.
+    """
+    text, column = head, len(head)
+    for argument in arguments:
+        start = len(text) - text.rfind("\n") - 1
+        if argument.column < 0:
+            text += argument.text
+        else:
+            text += shifted(argument.text, argument.column, start - argument.column)
+        before, newline, indent = argument.behind.rpartition("\n")
+        is_aligned = newline and not indent.strip() and len(indent) == first
+        text += f"{before}\n{' ' * column}" if is_aligned else argument.behind
+    return text
 
 
 class Edits:
@@ -99,21 +136,29 @@ class Edits:
         At least one argument is kept. The format between arguments stays. ``kept``: parameter → its
         new name, '' for an argument by position.
         """
-        (_, opening), *arguments, (last, closing) = self._parts(call)
+        (_, opening, _), *arguments, (last, closing, last_column) = self._parts(call)
         keywords = [keyword.arg or "" for keyword in call.keywords]
-        old = dict(zip([*names[: len(call.args)], *keywords], [*arguments, (last, ", ")]))
-        new = [(text, ", ") for text in before]
+        parts = [*arguments, _Argument(last, ", ", last_column)]
+        old = dict(zip([*names[: len(call.args)], *keywords], parts))
+        new = [_Argument(text, ", ") for text in before]
         for name in names:
             if name in old and name in kept:
-                text, behind = old[name]
-                value = text.partition("=")[2].lstrip() if name in keywords else text
-                new.append((f"{kept[name]}={value}" if kept[name] else value, behind))
-        new += [(text, ", ") for text in after]
-        new[-1] = new[-1][0], closing
-        return "".join((function, opening, *chain.from_iterable(new), ")"))
+                argument = old[name]
+                if name in keywords:
+                    argument = argument.value()
+                new.append(argument.named(kept[name]))
+        new += [_Argument(text, ", ") for text in after]
+        new[-1] = new[-1]._replace(behind=closing)
+        start = self.column(self.span(call)[0])
+        text = "".join((function, opening, *(part.text + part.behind for part in new), ")"))
+        if "\n" not in text or "\n" in function + opening:
+            return text
+        aligned = _aligned(f"{' ' * start}{function}{opening}", new, parts[0].column)[start:] + ")"
+        is_short = all(len(row) <= COLUMNS for row in aligned.split("\n")[1:])
+        return aligned if is_short else text
 
-    def _parts(self, call: ast.Call) -> list[tuple[str, str]]:
-        """Return the new text of a call's function and of each argument, and the text behind it.
+    def _parts(self, call: ast.Call) -> list[_Argument]:
+        """Return a call's function and each argument with all changes.
 
         The text behind an argument ends where the next argument, or its keyword, starts.
         """
@@ -122,9 +167,14 @@ class Edits:
         for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
             match = _BEHIND.match(text, self.span(node)[1])
             assert match
-            parts.append((self._rendered((start, match.end(1)), {}), match[2]))
+            new = self._rendered((start, match.end(1)), {})
+            parts.append(_Argument(new, match[2], self.column(start)))
             start = match.end()
         return parts
+
+    def column(self, offset: int) -> int:
+        """Return the column of an offset, from 0."""
+        return offset - self._text.rfind("\n", 0, offset) - 1
 
     def span(self, node: Any) -> Span:
         """Return where a node is in the text."""

@@ -9,10 +9,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import List, Tuple
 
-from tritonclient_shim.migrate import groups
+from tritonclient_shim.migrate import groups, notebooks
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.header import FileHeader
+from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import (
     MigrateOptions,
     Refused,
@@ -33,7 +34,6 @@ from tritonclient_shim.scan.sources import rewritten as without_async
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 _NO_RULE = "write it anew: the guide has its successor"
-_NOTEBOOK = SiteOutcome(State.TODO, "move the code to a module: migrate rewrites no notebooks")
 _IMPORT = SiteOutcome(State.SAFE, "import")
 #: Ids of uses that can stay alone. Other uses need each other.
 _ALONE = ("TS201",)
@@ -76,14 +76,21 @@ def migrate(
     ``program``: its files; without it, the file alone is migrated.
     """
     source = sources.parsed(path, data)
-    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    text = without_async(data.decode(encoding))[0]
+    encoding = "utf-8"
+    if is_notebook(source):
+        text = notebooks.text_of(source)
+    else:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
         beside = (program or Program([path])).beside(path)
         draft = Draft(source, text, options, beside)
-        uses = _rewritten(draft)
-        new = with_short_lines(draft.edits.changed(), text) if uses else text
-        after = restored(new).encode(encoding)
+        uses, changed = _rewritten(draft)
+        new = restored(with_short_lines(changed, text))
+    after = data
+    if changed != text:
+        is_file = not is_notebook(source)
+        after = new.encode(encoding) if is_file else with_cells(source, data, new)
     keeps = keeps_of(draft, uses) if beside.linked else frozenset()
     return Migrated(path, data, after, uses, frozenset(draft.helpers), keeps)
 
@@ -96,9 +103,9 @@ def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]
     beside = (program or Program([source.path], is_whole=True)).beside(source.path)
     rows: list[UsageRow] = []
     options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
-    text = "\n".join(source.lines)
+    text = notebooks.text_of(source)
     for words, options in _OPTIONS.items():
-        uses = _rewritten(Draft(source, text, options, beside))
+        uses, _ = _rewritten(Draft(source, text, options, beside))
         rows = [row for row, _ in uses]
         for number, (_, outcome) in enumerate(uses):
             if not outcome.todo:
@@ -118,15 +125,13 @@ def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
     return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
 
 
-def _rewritten(draft: Draft) -> _Uses:
-    """Rewrite a file, and return its uses."""
+def _rewritten(draft: Draft) -> tuple[_Uses, str]:
+    """Rewrite a file → its uses, and its new text."""
     if not draft.evaluator.imports.uses_v1:
-        return []
-    if draft.source.path.endswith(".ipynb"):
-        return _uses(draft.source, dict.fromkeys(draft.sites, _NOTEBOOK))
+        return [], draft.text_before
     reason = _reason_to_stay(draft)
     if reason:
-        return _uses(draft.source, dict.fromkeys(draft.sites, SiteOutcome(State.TODO, reason)))
+        return _kept(draft, reason)
     for site in draft.sites:
         if _is_ignored(site, draft):
             draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
@@ -140,24 +145,32 @@ def _rewritten(draft: Draft) -> _Uses:
     header.rewrite()
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
-    return _uses(draft.source, outcomes)
+    changed = draft.edits.changed()
+    damage = notebooks.damage(draft.source, restored(changed))
+    return _kept(draft, damage) if damage else (_uses(draft.source, outcomes), changed)
+
+
+def _kept(draft: Draft, reason: str) -> tuple[_Uses, str]:
+    """Return the uses of a file that stays, and its text."""
+    outcome = SiteOutcome(State.TODO, reason)
+    return _uses(draft.source, dict.fromkeys(draft.sites, outcome)), draft.text_before
 
 
 def _reason_to_stay(draft: Draft) -> str:
     """Return why all uses of a file stay; '' if rules decide."""
     for site in draft.sites:
-        line = site.node.lineno
+        place = draft.source.place(site.node.lineno)
         if site.id in IMPORTS and isinstance(site.node, ast.Call):
-            return f"line {line} imports by a call; import v1 by a statement"
+            return f"{place} imports by a call; import v1 by a statement"
         if site.id not in _ALONE and _is_ignored(site, draft):
-            return f"line {line} has `# tritonshim: ignore`; the file stays for it"
+            return f"{place} has `# tritonshim: ignore`; the file stays for it"
     for call in draft.evaluator.scopes.calls:
         is_run = isinstance(call.func, ast.Name) and call.func.id in ("eval", "exec")
-        if is_run and any(
-            isinstance(x, ast.Constant) for part in call.args for x in ast.walk(part)
-        ):
-            return f"line {call.lineno} runs a text as code, which may use v1; write it as code"
-    return ""
+        parts = [part for argument in call.args for part in ast.walk(argument)]
+        if is_run and any(isinstance(part, ast.Constant) for part in parts):
+            place = draft.source.place(call.lineno)
+            return f"{place} runs a text as code, which may use v1; write it as code"
+    return notebooks.reason_to_stay(draft) if is_notebook(draft.source) else ""
 
 
 def _is_ignored(site: Site, draft: Draft) -> bool:
@@ -221,6 +234,10 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
             column=column,
             snippet=text,
         )
-        first, worst = uses.get((line, id), (row, outcome))
-        uses[line, id] = first, max(worst, outcome, key=lambda x: order.index(x.state))
+        first, other = uses.get((line, id), (row, outcome))
+        worst = max(other, outcome, key=lambda x: order.index(x.state))
+        if worst.state is State.UNSAFE:
+            rows = dict.fromkeys((*other.rows, *outcome.rows))
+            worst = replace(worst, rows=tuple(rows))
+        uses[line, id] = first, worst
     return list(uses.values())

@@ -63,6 +63,19 @@ def with_quotes(text: str, quote: str) -> str:
 # ----------------------------------------------------------------------------------------- lines
 
 
+def shifted(text: str, column: int, by: int) -> str:
+    """Return a part of a source with its lines moved that are aligned with its start.
+
+    ``column``: where the part started. ``by``: how many columns it starts further to the right.
+    """
+    first, *rows = text.split("\n")
+    is_aligned = all(len(_indent(row)) >= column for row in rows if row.strip())
+    if not is_aligned or '"""' in text or "'''" in text:
+        return text
+    moved = [f"{' ' * by}{row}" if by > 0 else row[-by:] for row in rows]
+    return "\n".join([first, *(row if row.strip() else "" for row in moved)])
+
+
 def with_short_lines(text: str, before: str) -> str:
     """Return a source whose new lines have at most 100 columns, where brackets allow it.
 
@@ -79,6 +92,8 @@ def with_short_lines(text: str, before: str) -> str:
         below = rows[number + 1] if number + 1 < len(rows) else ""
         end = row[len(row.rstrip("\r\n")) :]
         lines = _Row(row.rstrip("\r\n"), _indent(below)).broken(tokens[number])
+        if row.rstrip().endswith("\\"):
+            lines[-1] += " \\"
         rows[number] = "".join(f"{line}{end}" for line in lines)
     result = "".join(rows)
     # only layout may have changed
@@ -102,8 +117,6 @@ def _tokens_of_rows(text: str) -> dict[int, _Tokens]:
             other.update(range(row - 1, last_row))
         elif part.strip():
             rows[row - 1].append(Token(part, start, end))
-    lines = text.split("\n")
-    other.update(number for number, line in enumerate(lines) if line.rstrip().endswith("\\"))
     return {number: tokens for number, tokens in rows.items() if number not in other}
 
 
@@ -137,8 +150,14 @@ class _Row:
         is_inside = level < 0 or tokens[-1].text == ","  # of brackets that other rows open
         if level <= 0 and not is_inside:
             return self._lines(tokens, indent)
-        commas = [depth for token, depth in _depths(tokens) if token.text == ","]
-        first, *pieces = _split(tokens, level if level > 0 else min([0, *commas]))
+        if level > 0:
+            opening = _last_opening(tokens)
+            head = tokens[: opening + 1]
+            first, *pieces = _split(tokens[opening + 1 :], 0) or [[]]
+            first = [*head, *first]
+        else:
+            commas = [depth for token, depth in _depths(tokens) if token.text == ","]
+            first, *pieces = _split(tokens, min([0, *commas]))
         lines = self._lines(first, indent)
         indent = self._indent_below if level > 0 else indent
         for piece in pieces:
@@ -155,17 +174,17 @@ class _Row:
         if len(line) <= COLUMNS or pair is None:
             return [line]
         opening, closing = pair
-        head = indent + self._of(tokens[: opening + 1])
+        head = self._lines(tokens[: opening + 1], indent)
         inner = tokens[opening + 1 : closing]
         rest = self._lines(tokens[closing:], indent)
         deeper = indent + _INDENT
         if len(deeper + self._of(inner)) <= COLUMNS:
-            return [head, deeper + self._of(inner), *rest]
+            return [*head, deeper + self._of(inner), *rest]
         pieces = _split(inner, 0)
         lines = [line for piece in pieces for line in self._lines(piece, deeper)]
         if inner[-1].text != "," and _takes_comma(tokens, opening, pieces):
             lines[-1] += ","
-        return [head, *lines, *rest]
+        return [*head, *lines, *rest]
 
     def _of(self, tokens: _Tokens) -> str:
         return self._text[tokens[0].start : tokens[-1].end]
@@ -183,6 +202,17 @@ def _depths(tokens: _Tokens) -> Iterator[tuple[Token, int]]:
 def _depth_after(tokens: _Tokens) -> int:
     opened = sum(token.text in _PAIRS for token in tokens)
     return opened - sum(token.text in _PAIRS.values() for token in tokens)
+
+
+def _last_opening(tokens: _Tokens) -> int:
+    """Return where the innermost bracket opens that other rows close."""
+    opened: list[int] = []
+    for number, token in enumerate(tokens):
+        if token.text in _PAIRS:
+            opened.append(number)
+        elif token.text in _PAIRS.values() and opened:
+            opened.pop()
+    return opened[-1]
 
 
 def _split(tokens: _Tokens, level: int) -> list[_Tokens]:
@@ -204,24 +234,24 @@ def _split(tokens: _Tokens, level: int) -> list[_Tokens]:
 def _widest_pair(tokens: _Tokens) -> tuple[int, int] | None:
     """Return where the widest of the outer pairs of brackets opens and closes; None for none.
 
-    Brackets that open or close on other rows are no pairs.
+    Brackets that open or close on other rows are no pairs, nor are brackets with nothing between.
     """
-    after = _depth_after(tokens)
-    level = after if after > 0 else min(depth for _, depth in _depths(tokens))
-    pairs = []
-    opening = None
-    for number, (token, depth) in enumerate(_depths(tokens)):
-        if token.text in _PAIRS and depth == level:
-            opening = number
-        elif token.text in _PAIRS.values() and depth == level and opening is not None:
-            if number > opening + 1:
-                pairs.append((opening, number))
-            opening = None
+    opened: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for number, token in enumerate(tokens):
+        if token.text in _PAIRS:
+            opened.append(number)
+        elif token.text in _PAIRS.values() and opened:
+            pairs.append((opened.pop(), number))
+
+    def is_outer(pair: tuple[int, int]) -> bool:
+        return not any(other[0] < pair[0] and pair[1] < other[1] for other in pairs)
 
     def width(pair: tuple[int, int]) -> int:
         return tokens[pair[1]].end - tokens[pair[0]].start
 
-    return max(pairs, key=width, default=None)
+    outer = [pair for pair in filter(is_outer, pairs) if pair[1] > pair[0] + 1]
+    return max(outer, key=width, default=None)
 
 
 def _takes_comma(tokens: _Tokens, opening: int, pieces: list[_Tokens]) -> bool:

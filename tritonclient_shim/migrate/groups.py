@@ -8,7 +8,7 @@ planned, then the plans are carried out.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Collection, Iterable, List, Tuple
 
 from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
@@ -35,6 +35,7 @@ from tritonclient_shim.migrate.rules.names import (
     is_test,
     protocol_of,
 )
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
@@ -46,6 +47,7 @@ STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _UNKNOWN = "create the context in the file that uses it"
+_METHOD_ITSELF = "call the method where its arguments are, instead of handing it on"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
@@ -180,8 +182,8 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
             senders[0].calls.append(site.call)
             continue
         strays.setdefault(owner, []).append(site)
-    lost = {kind: Refused(_UNKNOWN, node=sites[0].whole) for kind, sites in strays.items()}
-    if draft.options.unsafe:
+    lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
+    if draft.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, draft)
     if draft.beside.starts or unreadable:
@@ -212,6 +214,16 @@ def _may_speak_http(group: Group, draft: Draft) -> bool:
         if protocol is None or protocol_of(protocol, draft) != "grpc":
             return True
     return False
+
+
+def _unknown(kind: str, strays: list[Site]) -> Refused:
+    """Return why contexts stay of which other code makes or gets some."""
+    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
+    if handed_on:
+        return Refused(_METHOD_ITSELF, node=handed_on[0])
+    if kind == INFER:
+        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
+    return Refused(_UNKNOWN, node=strays[0].whole)
 
 
 def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:
@@ -250,12 +262,12 @@ def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
     if STATUS in unit.kinds:
         draft.kept.add(CONFIGS)
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
-    line = getattr(stays.node, "lineno", 0)
+    place = draft.source.place(getattr(stays.node, "lineno", 1))
     for site in draft.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = draft.flows.around(site.node) if is_constant else [site.call]
         if site in unit.sites or not calls.isdisjoint(around):
-            draft.todo(site.whole, f"stays because of line {line}: {stays}", comment=False)
+            draft.todo(site.whole, f"stays because of {place}: {stays}", comment=False)
 
 
 def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
@@ -275,12 +287,18 @@ def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
         node = site.whole
         if site.id not in _CONSTANTS or draft.outcome(site):
             continue
+        is_outside = changed.isdisjoint(draft.flows.around(node))
         try:
-            if site.id in reasons and changed.isdisjoint(draft.flows.around(node)):
+            if site.id in reasons and is_outside:
                 raise reasons[site.id]
-            constants.append((node, planned(_CONSTANTS[site.id], node, draft)))
+            plan = planned(_CONSTANTS[site.id], node, draft)
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
+            continue
+        if is_outside and draft.beside.linked:
+            row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
+            plan = replace(plan, unsafe=(*plan.unsafe, row))
+        constants.append((node, plan))
     return constants
 
 
@@ -357,12 +375,13 @@ def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
-            raise Refused("call the method instead of handing it on")
+            raise Refused(_METHOD_ITSELF)
         if first_parameter(node, draft.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
             return class_itself(site.node, draft)
-        return METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        plan = METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+        return replace(plan, unsafe=(*plan.unsafe, UnsafeChange.OBJECT))
     owner = draft.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
     if isinstance(node, ast.Call) and not is_method:  # of the constructor

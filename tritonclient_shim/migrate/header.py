@@ -133,7 +133,7 @@ class FileHeader:
 
     def _place(self) -> None:
         """Add missing imports below the imports."""
-        body = self._draft.source.tree.body
+        body = self._body()
         imports = [statement for statement in body if isinstance(statement, IMPORT)]
         present = {import_text(part, [name]) for part in imports for name in part.names}
         made = {line for line in self._needed if " = " in line}  # iteritems
@@ -161,6 +161,15 @@ class FileHeader:
             below = [_block(definitions)] if definitions else []
             self._draft.edits.before[body[0]] += [*sorted_imports(lines), *below, ""]
 
+    def _body(self) -> list[ast.stmt]:
+        """Return the statements of the file, or of the cell of a notebook with the import of v1."""
+        source = self._draft.source
+        anchor = self._anchor
+        if not source.places or anchor is None:
+            return source.tree.body
+        cells = {part: source.places[part.lineno - 1][0] for part in source.tree.body}
+        return [part for part in source.tree.body if cells[part] == cells[anchor]]
+
     def _is_star(self, node: ast.Import | ast.ImportFrom) -> bool:
         """True for a star import that stays."""
         is_left = any(node is left for left, _ in self._left)
@@ -174,7 +183,7 @@ class FileHeader:
         edits = self._draft.edits
         names = set(_FIRST_NAMES.findall("\n".join(definitions)))
         place = anchor
-        for statement in self._draft.source.tree.body:
+        for statement in self._body():
             is_above = statement.lineno < anchor.lineno
             if isinstance(statement, IMPORT):
                 place = max(place, statement, key=lambda part: part.lineno)

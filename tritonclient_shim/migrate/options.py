@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
 
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+
 if TYPE_CHECKING:
     from tritonclient_shim.core.model import ModelProfile
     from tritonclient_shim.migrate.draft import Draft
@@ -30,6 +32,10 @@ class MigrateOptions:
         """True if uses of all these ids are to be rewritten."""
         return not self.select or self.select.issuperset(ids)
 
+    def allows(self, change: UnsafeChange) -> bool:
+        """True if the program may notice a change."""
+        return self.unsafe
+
 
 class State(Enum):
     """The outcome of a legacy use."""
@@ -43,12 +49,18 @@ class State(Enum):
 class SiteOutcome:
     """The outcome of a legacy use, with the change or the reason.
 
-    ``comment``: True if the file gets a comment, because the author has work to do.
+    ``comment``: True if the file gets a comment, because the author has work to do. ``rows``: what
+    the program may notice.
     """
 
     state: State
     what: str
     comment: bool = False
+    rows: tuple[UnsafeChange, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.state is State.UNSAFE and not self.rows:
+            raise ValueError(f"an unsafe outcome names no row of the table: {self.what}")
 
     @property
     def todo(self) -> bool:
@@ -74,15 +86,14 @@ class Refused(Exception):
 class Plan:
     """A planned change: the new text of a node, in a form of `Draft.write`; '' keeps the text.
 
-    ``what``: for the report, in place of the form. ``unsafe``: when the program behaves
-    differently; '' for never. ``at``: the node that changes, if it is another one than the use.
-    ``also``: what else is done.
+    ``what``: for the report, in place of the form. ``unsafe``: what the program may notice.
+    ``at``: the node that changes, if it is another one than the use. ``also``: what else is done.
     """
 
     form: str = ""
     parts: Sequence[ast.AST | str] = ()
     what: str = ""
-    unsafe: str = ""
+    unsafe: tuple[UnsafeChange, ...] = ()
     at: ast.AST | None = None
     also: Callable[[], None] | None = None
 
@@ -96,9 +107,14 @@ def planned(
     plan = rule(node, draft, *more)
     if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
         raise Refused("give it a statement of its own, outside of the f-string")
-    if plan.unsafe and not draft.options.unsafe:
-        raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
+    refuse_unless_allowed(plan.unsafe, draft)
     return plan
+
+
+def refuse_unless_allowed(changes: Sequence[UnsafeChange], draft: Draft) -> None:
+    """Raise Refused if the options do not allow unsafe changes."""
+    if not all(map(draft.options.allows, changes)):
+        raise Refused(reason_of(changes), by_option=True)
 
 
 def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
@@ -108,4 +124,5 @@ def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
     if plan.form:
         draft.write(plan.at or node, plan.form, *plan.parts)
     state = State.UNSAFE if plan.unsafe else State.SAFE
-    draft.outcomes[node] = SiteOutcome(state, plan.what or plan.form or "the same")
+    what = plan.what or plan.form or "the same"
+    draft.outcomes[node] = SiteOutcome(state, what, rows=plan.unsafe)

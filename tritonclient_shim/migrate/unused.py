@@ -1,9 +1,9 @@
-"""Variables of functions that only a rewritten use read: their assignments go with it."""
+"""Variables that only a rewritten use read: their assignments go with it."""
 
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Union
+from typing import Iterator, Sequence, Union
 
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.scan.scopes import last_name
@@ -14,37 +14,62 @@ _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = frozenset(("locals", "vars", "eval", "exec"))
 #: Functions whose calls may go.
 _WITHOUT_EFFECTS = frozenset(("len", "int", "str", "min", "max"))
+#: Ids of v1's protocols.
+_PROTOCOLS = ("TS010", "TS011")
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def remove_unused(draft: Draft) -> None:
-    """Remove assignments to variables that a function read before its changes, and no more.
+    """Remove assignments to variables that were read before the changes, and are read no more.
 
-    An expression with effects stays, without the variable.
+    An expression with effects stays, without the variable. A variable for a part of a value gets
+    ``_`` before its name. Variables of the module go if they had one of v1's protocols.
     """
-    after = _functions(ast.parse(draft.edits.changed()))
-    for old, new in zip(_functions(draft.source.tree), after):
+    tree = draft.source.tree
+    changed = ast.parse(draft.edits.changed())
+    for old, new in zip(_functions(tree), _functions(changed)):
         unused = _read(old) - _read(new)
-        if not _BY_NAME.isdisjoint(_read(old)):
-            continue
-        for statement in ast.walk(old):
-            if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
-                continue
-            target = statement.targets[0]
-            if not isinstance(target, ast.Name) or target.id not in unused:
-                continue
-            if _has_effects(ast.parse(draft.new(statement.value).strip(), mode="eval")):
-                draft.write(statement, "{0}", statement.value)
-            else:
-                draft.edits.remove(statement)
+        if _BY_NAME.isdisjoint(_read(old)):
+            for statement in ast.walk(old):
+                _remove(statement, unused, draft)
+    if draft.beside.linked or not _BY_NAME.isdisjoint(_read(tree)):
+        return
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # __all__
+    unused = _read(tree) - _read(changed) - texts
+    protocols = {site.whole for site in draft.sites if site.id in _PROTOCOLS}
+    for statement in tree.body:
+        if not protocols.isdisjoint(ast.walk(statement)):
+            _remove(statement, unused, draft)
+
+
+def _remove(statement: ast.AST, unused: set[str], draft: Draft) -> None:
+    """Remove an assignment to an unused variable."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return
+    target = statement.targets[0]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        _mark_unused(target.elts, unused, draft)
+    if not isinstance(target, ast.Name) or target.id not in unused:
+        return
+    if _has_effects(ast.parse(draft.new(statement.value).strip(), mode="eval")):
+        draft.write(statement, "{0}", statement.value)
+    else:
+        draft.edits.remove(statement)
+
+
+def _mark_unused(targets: Sequence[ast.expr], unused: set[str], draft: Draft) -> None:
+    """Write ``_`` before the names of unused parts, as other parts of the value are used."""
+    for target in targets:
+        if isinstance(target, ast.Name) and target.id in unused and target.id[:1] != "_":
+            draft.write(target, "{0}", f"_{target.id}")
 
 
 def _functions(tree: ast.AST) -> Iterator[_Function]:
     return (node for node in ast.walk(tree) if isinstance(node, _FUNCTION))
 
 
-def _read(function: _Function) -> set[str]:
-    """Return the variables that a function or a function in it reads, or another has, too."""
+def _read(function: ast.AST) -> set[str]:
+    """Return the variables that a function, or the module, reads, or another function has, too."""
     names: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):

@@ -127,7 +127,8 @@ class Evaluator:
 
     def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
-        return node.id in self.imports.star and not self.scopes.bindings(node)
+        bindings = reaching(self.scopes.bindings(node), self.scopes.places[node])
+        return node.id in self.imports.star and not bindings
 
     def names(self, node: ast.Name | ast.Attribute) -> bool:
         """True if an expression names what it stands for; a variable only holds it."""
@@ -177,8 +178,9 @@ class Evaluator:
     def _name(self, node: ast.Name) -> Values:
         place, star = self.scopes.places[node], self.imports.star
         owner = place.scope.owner(node.id)
-        if owner:
-            bindings = reaching(owner.bindings[node.id], place)
+        bindings = reaching(owner.bindings[node.id], place) if owner else []
+        is_before = node.id in star and not bindings  # what binds it anew comes later
+        if owner and not is_before:
             candidates = [self._value(binding) for binding in bindings]
             if owner is not place.scope and not all(candidates):
                 return UNKNOWN  # it may be something else by then
@@ -309,7 +311,8 @@ class Evaluator:
         return union(self.member(item, "__init__") for item in new_instances(functions))
 
     def _call(self, node: ast.Call) -> Values:
-        values = either(self._result(function, node) for function in self.of(node.func))
+        functions = self.of(node.func) - {LITERAL}  # a literal such as None cannot be called
+        values = either(self._result(function, node) for function in functions)
         is_same = not values and node.args and last_name(node.func) in _HANDING_BACK
         return self.of(node.args[0]) if is_same else values
 

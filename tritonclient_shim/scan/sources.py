@@ -42,6 +42,8 @@ _IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
 #: and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
 _ASYNC = "\uff41sync"
 _STATEMENTS = frozenset({"def", "for", "with"})
+#: The line above each cell in the source of a notebook.
+CELL = "# tritonclient-shim: cell"
 
 
 class Unreadable(Exception):
@@ -59,6 +61,20 @@ class ParsedSource:
     places: tuple[tuple[int, int], ...] = ()  # a notebook's cell and line for each line, from 1
     file_lines: tuple[int, ...] = ()  # the line of a notebook's JSON for each line, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
+    cells: tuple[str, ...] = ()  # the texts of a notebook's code cells
+
+    def place(self, line: int) -> str:
+        """Return the name of a line for messages."""
+        if not self.places:
+            return f"line {line}"
+        cell, line_of_cell = self.places[line - 1]
+        return f"cell {cell}, line {line_of_cell}"
+
+    def shown(self) -> set[ast.Expr]:
+        """Return the expressions at the ends of cells, whose values a notebook shows."""
+        body = self.tree.body if self.places else []
+        last = {self.places[part.lineno - 1][0]: part for part in body}
+        return {part for part in last.values() if isinstance(part, ast.Expr)}
 
 
 def characters(line: str, offset: int) -> int:
@@ -154,19 +170,21 @@ def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
     return ParsedSource(path, ast.parse(source, path), lines, tuple(async_names), **more)
 
 
-class _PlacedText(str):
-    """A text of a JSON document, and its offset in the document."""
+class PlacedText(str):
+    """A text of a JSON document, and where it is: after its first quote, and after its last."""
 
     offset: int
+    end: int
 
 
-def _json_with_places(text: str) -> Any:
+def json_with_places(text: str) -> Any:
     """Return the content of a JSON document, each text with its place."""
 
-    def placed(document: str, start: int, strict: bool = True) -> tuple[_PlacedText, int]:
+    def placed(document: str, start: int, strict: bool = True) -> tuple[PlacedText, int]:
         value, end = scanstring(document, start, strict)
-        result = _PlacedText(value)
+        result = PlacedText(value)
         result.offset = start
+        result.end = end
         return result, end
 
     decoder: Any = json.JSONDecoder()
@@ -184,15 +202,17 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     file_lines: list[int] = []
     broken: list[str] = []
     try:
-        cells = enumerate(_json_with_places(document)["cells"], 1)
-        code = [(n, _texts(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
+        cells = enumerate(json_with_places(document)["cells"], 1)
+        code = [(n, texts_of(cell["source"])) for n, cell in cells if cell["cell_type"] == "code"]
     except (TypeError, LookupError) as error:
         raise ValueError("no notebook of format 4: expected cells with type and text") from error
     for number, texts in code:
         cell = "".join(texts)
         python = _python_of(cell)
-        places += ((number, line) for line in range(1, len(python) + 1))
-        file_lines += _file_lines(texts, starts, len(python))
+        numbers = _file_lines(texts, starts, len(python))
+        lines.append(CELL)
+        places += ((number, line) for line in range(len(python) + 1))
+        file_lines += [numbers[0], *numbers]
         try:
             magic = _unknown_magic(cell)
             if magic and not _is_python(python):
@@ -205,11 +225,16 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
             lines += [""] * len(python)
     text = "\n".join(lines) + "\n"
     return _parsed(
-        path, text, places=tuple(places), file_lines=tuple(file_lines), broken=tuple(broken)
+        path,
+        text,
+        places=tuple(places),
+        file_lines=tuple(file_lines),
+        broken=tuple(broken),
+        cells=tuple("".join(texts) for _, texts in code),
     )
 
 
-def _file_lines(texts: Iterable[_PlacedText], starts: list[int], size: int) -> list[int]:
+def _file_lines(texts: Iterable[PlacedText], starts: list[int], size: int) -> list[int]:
     """Return the line of the file for each line of a cell.
 
     ``starts``: the offsets of the file's lines. ``size``: the number of the cell's lines.
@@ -225,7 +250,7 @@ def _file_lines(texts: Iterable[_PlacedText], starts: list[int], size: int) -> l
     return [*numbers, *last * size][:size]
 
 
-def _texts(source: Any) -> list[_PlacedText]:
+def texts_of(source: Any) -> list[PlacedText]:
     """Return the texts of a cell: a list of lines, or one text."""
     texts: list[Any] = [source] if isinstance(source, str) else list(source)
     "".join(texts)  # raises TypeError for anything else

@@ -53,7 +53,7 @@ def with_model(client, model_name):
 def protocol_name(text):
     """Return the name of a protocol in lower case."""
     if text.lower() not in ("http", "grpc"):
-        raise Exception(f"unexpected protocol: {text}, expecting HTTP or gRPC")
+        raise RuntimeError(f"unexpected protocol: {text}, expecting HTTP or gRPC")
     return text.lower()
 
 

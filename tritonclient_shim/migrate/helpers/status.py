@@ -51,7 +51,7 @@ def config_with_platform(client, model_name):
 
 
 def server_status(client, model_name="", part=types.SimpleNamespace):
-    """Return the status of a server and of its models, or of one. It has no infer_stats.
+    """Return the status of a server and of its models, or of one.
 
     ``part``: the class of its parts. Only a Status prints as the message did.
     """
@@ -75,6 +75,7 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
             model_inference_count=int(counts.get("inference_count", 0)),
             ready_state_reason=part(message=row.get("reason", "")),
             last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
+            infer_stats=counts.get("batch_stats", []),
         )
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")

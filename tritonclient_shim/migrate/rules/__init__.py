@@ -16,6 +16,7 @@ from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.options import Plan
 from tritonclient_shim.migrate.rules import infer, memory, names, status, stub
 from tritonclient_shim.migrate.rules.models import Rule
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 
 #: Class of a context → the id of its constructor.
@@ -27,8 +28,6 @@ CREATIONS = {
     f"{API}.SharedMemoryControlContext": "TS040",
     f"{API}.InferContext": "TS050",
 }
-_UNMEASURED = "the times of sending and receiving are 0: no client measures them"
-_UNCOUNTED = "a server does not number requests: the client counts its own"
 #: Methods that only get another name; they may be handed on.
 RENAMED = frozenset(("TS021", "TS022", "TS036", "TS037"))
 METHODS: Mapping[str, Rule] = {
@@ -49,19 +48,18 @@ METHODS: Mapping[str, Rule] = {
     "TS051": infer.run,
     **dict.fromkeys(("TS052", "TS053", "TS054"), infer.start),
     "TS055": infer.results,
-    "TS057": status.asked(_UNMEASURED),
+    "TS057": status.asked(UnsafeChange.TIMES),
     "TS058": status.correlation_id,
-    "TS059": status.asked(_UNCOUNTED),
+    "TS059": status.asked(UnsafeChange.REQUEST_NUMBERS),
     "TS060": status.asked(),
     "TS061": status.asked(),
 }
-_UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(stub.ALL, stub.BY_HAND),
     "TS031": "the client returns a row for each version; read the names from the rows",
     "TS056": "keep the futures in a list, and wait for one of these",
-    **dict.fromkeys(("TS016", "TS017", "TS046"), _UNNUMBERED),
+    "TS046": names.UNNUMBERED,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -78,6 +76,7 @@ MEMORY: Mapping[str, _NodeRule] = {
 LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
+    **dict.fromkeys(("TS016", "TS017"), names.error_id),
     **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
     "TS201": names.numpy_name,
     "TS203": names.future_name,

@@ -12,7 +12,7 @@ from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.edits import Change
 from tritonclient_shim.migrate.flows import Group
 from tritonclient_shim.migrate.options import Plan
-from tritonclient_shim.migrate.rules.infer import function_of
+from tritonclient_shim.migrate.rules.infer import function_of, refused_arrays
 from tritonclient_shim.migrate.rules.lines import client_module
 from tritonclient_shim.migrate.rules.models import (
     CLASS,
@@ -22,9 +22,8 @@ from tritonclient_shim.migrate.rules.models import (
     parameters_of,
 )
 from tritonclient_shim.migrate.rules.names import PROTOCOLS, protocol_of
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 
-_OBJECT = "code that gets the object may use more of a context than run and close"
-_FROM_ELSEWHERE = "the protocol comes from elsewhere; it must be its name or v1's number"
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
@@ -46,9 +45,10 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
             _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
-    unsafe = "" if draft.evaluator.of(arguments["protocol"]) or protocol else _FROM_ELSEWHERE
-    unsafe = _OBJECT if contexts.escapes else unsafe
-    return Plan(what=what, unsafe=unsafe, also=carry_out)
+    unsafe = [*_unsafe_object(draft)] if contexts.escapes else []
+    if not protocol and not draft.evaluator.of(arguments["protocol"]):
+        unsafe.append(UnsafeChange.CONNECT)
+    return Plan(what=what, unsafe=tuple(unsafe), also=carry_out)
 
 
 def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: Draft) -> Change:
@@ -137,7 +137,12 @@ def class_itself(node: ast.AST, draft: Draft) -> Plan:
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
                 draft.write(read, "{0}.client", read.value)
 
-    return Plan(what="the class InferModel", unsafe=_OBJECT, also=carry_out)
+    return Plan(what="the class InferModel", unsafe=_unsafe_object(draft), also=carry_out)
+
+
+def _unsafe_object(draft: Draft) -> tuple[UnsafeChange, ...]:
+    """Return what a program may notice of an object that other code gets, or makes."""
+    return (UnsafeChange.OBJECT, *refused_arrays(draft))
 
 
 def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) -> None:

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any, Mapping
 
 from tritonclient_shim.migrate.draft import Draft, call_arguments, owner, refuse_effects
-from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.options import Plan, Refused, refuse_unless_allowed
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
 from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form
 from tritonclient_shim.migrate.rules.names import FORMS
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
 from tritonclient_shim.scan.sites import arguments as known_arguments
@@ -23,7 +24,6 @@ from tritonclient_shim.scan.values import OTHER, REQUEST, Items, element
 
 #: Functions without effects.
 _PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
-_FUTURES = "requests are futures: other files of the program may expect numbers"
 
 
 def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -35,9 +35,15 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if regions and draft.has_classes:
         raise Refused("ask for classes in a file without shared memory")
     in_lines = None if regions else lines.lines_of(request)
+    unsafe = _unsafe_tensors(request.arguments, draft)
+    if in_lines is not None:
+        unsafe.append(UnsafeChange.LINES)
+    elif not regions:
+        unsafe += refused_arrays(draft)
     draft.calls_infer |= in_lines is None
     if contexts.form is Form.OBJECT:
-        return Plan(what="run of an InferModel", also=partial(_plain_outputs, request))
+        also = partial(_plain_outputs, request)
+        return Plan(what="run of an InferModel", unsafe=tuple(unsafe), also=also)
     is_partial = contexts.form is Form.PARTIAL
     function = function_of(contexts, draft) if is_partial else _function(regions, draft)
 
@@ -48,7 +54,7 @@ def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
             in_lines.write()
 
     what = f"{function}(client, model_name, inputs, outputs)"
-    return Plan(what=what, unsafe=lines.UNSAFE if in_lines else "", also=carry_out)
+    return Plan(what=what, unsafe=tuple(unsafe), also=carry_out)
 
 
 def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
@@ -58,21 +64,35 @@ def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
     arguments = read(_parameters(call, draft), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    if draft.has_classes and not draft.options.unsafe:
-        raise Refused("unsafe: classes come with six decimals; --unsafe rewrites it", True)
+    refuse_unless_allowed(_unsafe_tensors(arguments, draft), draft)
     refuse_effects(node for name, node in arguments.items() if name not in ("inputs", "outputs"))
     size = arguments.get("batch_size")
     calls = [x.func for x in ast.walk(size) if isinstance(x, ast.Call)] if size else []
     if not keeps_call and not _PURE.issuperset(map(last_name, calls)):
         raise Refused("give the batch size to a variable first: the arrays have it, too")
     known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
-    if draft.beside.linked and not known and not draft.options.unsafe:
-        raise Refused("unsafe: another file may have its outputs; --unsafe rewrites it", True)
-    if draft.beside.has_regions and not draft.options.unsafe and _are_unknown(arguments, draft):
-        raise Refused("unsafe: another file may have its shared memory; --unsafe rewrites it", True)
     if Keeps.REQUESTS in draft.beside.kept and not known:
         raise Refused("other files of the program keep v1's formats, and may have its outputs")
     return lines.Request(call, arguments, draft, contexts)
+
+
+def _unsafe_tensors(arguments: Mapping[str, ast.expr], draft: Draft) -> list[UnsafeChange]:
+    """Return what a program may notice of the inputs and outputs of a request."""
+    unsafe = []
+    if draft.has_classes:
+        unsafe.append(UnsafeChange.DECIMALS)
+    known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
+    if draft.beside.linked and not known:
+        unsafe.append(UnsafeChange.OUTPUTS_ELSEWHERE)
+    if draft.beside.has_regions and _are_unknown(arguments, draft):
+        unsafe.append(UnsafeChange.HANDLES)
+    return unsafe
+
+
+def refused_arrays(draft: Draft) -> list[UnsafeChange]:
+    """Return the row of the helper that refuses arrays, if requests call it."""
+    row = UnsafeChange.REFUSED_ARRAYS
+    return [row] if draft.options.allows(row) else []
 
 
 def _parameters(call: ast.Call, draft: Draft) -> tuple[str, ...]:
@@ -93,7 +113,7 @@ def _function(regions: bool, draft: Draft) -> str:
     """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
     if regions:
         return "infer_in_regions"
-    return "infer" if draft.options.unsafe else "infer_exactly"
+    return "infer" if refused_arrays(draft) else "infer_exactly"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
@@ -167,17 +187,22 @@ def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         raise Refused("write inputs and outputs in the call: they may be in shared memory")
     if not isinstance(owner(call), (ast.Name, ast.Attribute)):
         raise Refused("put the context into a variable")
-    if draft.is_tried(call) and not draft.options.unsafe:
-        raise Refused(
-            "unsafe: errors of a request come with its future; --unsafe rewrites it", True
-        )
     if draft.has_processes:
         raise Refused("fetch results in the process that sends the request: futures stay there")
     if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
-    unsafe, submit = _FUTURES if draft.beside.linked else "", partial(_submit, request)
-    draft.calls_infer |= not _are_lines(draft, contexts)
-    return Plan("", (), "pool.submit(infer, client, …)", unsafe, also=submit)
+    unsafe = _unsafe_tensors(request.arguments, draft)
+    if draft.is_tried(call):
+        unsafe.append(UnsafeChange.LATE_ERRORS)
+    if draft.beside.linked:
+        unsafe.append(UnsafeChange.FUTURES)
+    if _are_lines(draft, contexts):
+        unsafe.append(UnsafeChange.LINES)
+    else:
+        draft.calls_infer = True
+        unsafe += refused_arrays(draft)
+    what = "pool.submit(infer, client, …)"
+    return Plan("", (), what, tuple(unsafe), also=partial(_submit, request))
 
 
 def _are_lines(draft: Draft, contexts: Contexts) -> bool:
@@ -261,5 +286,6 @@ def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         if contexts.starts and not draft.calls_infer:
             lines.read_arrays(lines.reads_of(call, draft), draft)
 
-    parts, unsafe = [request, wait or ""], _FUTURES if draft.beside.linked else ""
+    parts = [request, wait or ""]
+    unsafe = (UnsafeChange.FUTURES,) if draft.beside.linked else ()
     return Plan(form, parts, "result() of a future", unsafe, also=read_arrays)

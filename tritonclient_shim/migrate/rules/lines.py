@@ -14,12 +14,9 @@ from tritonclient_shim.core.model import ModelProfile
 from tritonclient_shim.migrate.draft import Draft, owner
 from tritonclient_shim.migrate.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.migrate.rules.names import protocol_of
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.scopes import index, last_name
 
-UNSAFE = (
-    "an array of another datatype than the model's is refused, and so may be a model without "
-    "batches; results can be read only"
-)
 #: A file with more requests calls a function for each.
 _MOST = 6
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
@@ -99,7 +96,7 @@ class Lines(Request):
         above = draft.edits.before[draft.edits.statement(call)]
         above.append(lambda: "\n".join(self._tensors()))
         reads = reads_of(call, draft) if self.has_rows and not pool else []
-        if pool or reads or isinstance(draft.flows.parents[call], ast.Expr):
+        if pool or reads or draft.is_dropped(call):
             draft.change(call, lambda old: self._infer(pool))
             read_arrays(reads, draft)
             return
@@ -179,7 +176,7 @@ class Lines(Request):
 def lines_of(request: Request) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
     draft, contexts, arguments = request.draft, request.contexts, request.arguments
-    if not draft.options.unsafe or contexts.form is Form.OBJECT:
+    if not draft.options.allows(UnsafeChange.LINES) or contexts.form is Form.OBJECT:
         return None
     creations = [context_arguments(item, "TS050", draft) for item in contexts.group.creations]
     protocols = {protocol_of(item["protocol"], draft) for item in creations}

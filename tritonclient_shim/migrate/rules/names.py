@@ -9,6 +9,7 @@ import ast
 
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.values import Instance, Value
@@ -17,7 +18,6 @@ PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
 FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
-_DECIMALS = "values come with six decimals"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 #: Errors of files, networks and processes, in the names of Python 2, too.
@@ -26,7 +26,9 @@ _OS_ERRORS = frozenset(
     + ("ConnectionError", "TimeoutError", "IsADirectoryError", "NotADirectoryError")
 )
 FILES = "catch errors of files in a try of their own: over HTTP, errors of connections are OSError"
+_BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
+UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
 _TYPES.update(long="int", unicode="str")
 
@@ -55,7 +57,7 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
         return Plan(draft.quoted(name.lower()))
     if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return Plan("str")
-    raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+    raise Refused(_BY_NAME)
 
 
 def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
@@ -85,7 +87,10 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
     if draft.options.to and (is_choice or "" in names or len(names) < 2):
         return draft.options.to  # unless the file uses each of several
-    if not any(map(is_protocol, values)) and not draft.options.unsafe:
+    is_named = any(any(map(is_protocol, draft.evaluator.of(part))) for part in ast.walk(node))
+    if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
+        raise Refused(_BY_NAME)
+    if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
 
@@ -134,7 +139,9 @@ def output_format(node: ast.AST, draft: Draft) -> Plan:
         if is_class and isinstance(outer, ast.Assign):
             draft.edits.remove(outer)
 
-    unsafe = _DECIMALS if is_class else "the handle may be another's" if unknown else ""
+    unsafe = (UnsafeChange.DECIMALS,) if is_class else ()
+    if unknown:
+        unsafe = (UnsafeChange.HANDLES,)
     is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
     form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
     return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)
@@ -185,10 +192,11 @@ def _may_be_os_error(draft: Draft) -> bool:
 def catches_files(node: ast.AST, draft: Draft) -> bool:
     """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
     around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
-    if len(around) < 2 or not isinstance(around[0], ast.ExceptHandler):
+    if len(around) < 2:
         return False
     handler, block = around[:2]
-    assert isinstance(block, ast.Try)
+    if not isinstance(handler, ast.ExceptHandler) or not isinstance(block, ast.Try):
+        return False
     own = handler.type and {last_name(part) for part in ast.walk(handler.type)}
     if own and not _OS_ERRORS.isdisjoint(own):
         return False  # it catches both already
@@ -196,6 +204,14 @@ def catches_files(node: ast.AST, draft: Draft) -> bool:
     body = [part for statement in block.body for part in ast.walk(statement)]
     calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
     return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
+
+
+def error_id(node: ast.AST, draft: Draft) -> Plan:
+    """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
+    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
+    if stays or not draft.is_printed(node):
+        raise Refused(UNNUMBERED)
+    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:

@@ -12,14 +12,14 @@ from tritonclient_shim.migrate.draft import Draft, call_arguments, owner
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.migrate.options import Plan, Refused
 from tritonclient_shim.migrate.rules.models import Contexts, Form, Rule, is_entered, same_at
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
 from tritonclient_shim.scan.values import STATUS
 
 #: Fields and methods of v1's status that no server reports, and no object of the helpers has.
-_LACKS = frozenset(("infer_stats", "SerializeToString", "ListFields", "DESCRIPTOR"))
-_PARTS = "it has what a v2 server reports: no infer_stats, and no uptime but that of the machine"
-_ALL = "; it is of all models, as the model of the context is not known here"
+_STATISTICS = "infer_stats"
+_LACKS = frozenset((_STATISTICS, "SerializeToString", "ListFields", "DESCRIPTOR"))
 _CONFIG = "{config_with_platform}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: A node, its new text in the form of `Draft.write`, and the text's parts.
@@ -30,7 +30,6 @@ _NAMES = {
     "ServerReadyState": "{SERVER_STATES}[{0}]",
     "RequestStatusCode": "{RequestStatusCode}({0}).name",
 }
-_LAST = "it is of the last request that was done"
 
 
 def renamed(name: str) -> Rule:
@@ -43,13 +42,19 @@ def renamed(name: str) -> Rule:
     return rule
 
 
-def asked(unsafe: str = "") -> Rule:
-    """Return the rule for a method that reports on past requests; the client has it."""
+def asked(change: UnsafeChange | None = None) -> Rule:
+    """Return the rule for a method that reports on past requests; the client has it.
+
+    ``change``: what the program may notice in any case.
+    """
 
     def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        when = unsafe or (_LAST if contexts.starts else "")
+        unsafe = [] if change is None else [change]
+        if contexts.starts:
+            unsafe.append(UnsafeChange.LAST_REQUEST)
         variable = contexts.client(owner(call))
-        return Plan("{0}" if variable else "", [variable], "the same", when, at=owner(call))
+        form = "{0}" if variable else ""
+        return Plan(form, [variable], "the same", tuple(unsafe), at=owner(call))
 
     return rule
 
@@ -66,18 +71,35 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     reads = _config_reads(call, draft, contexts.group)
     if reads:
         return Plan(what="get_model_config(model_name)", also=lambda: _change_reads(reads, draft))
+    model = _model(call, draft, contexts.group)
+    unsafe = [UnsafeChange.STATUS_OF_ALL] if model is None else []
+    parts = (owner(call), model or "")
+    results = draft.results(call)
+    if results and all(map(draft.is_printed, results)):
+        name = "get_inference_statistics"
+        unsafe.append(UnsafeChange.PRINTED_STATUS)
+        form = f"{{0}}.{name}({{1}})" if model else f"{{0}}.{name}()"
+        return Plan(form, parts, f"{name}(model_name)", tuple(unsafe))
+    statistics = _statistics(draft)
     lacks = draft.flows.attributes & _LACKS
+    if statistics and all(map(draft.is_printed, statistics)):
+        lacks -= {_STATISTICS}
+        unsafe.append(UnsafeChange.PRINTED_STATISTICS)
     lacks |= {"HasField"} if draft.asks_for("config", "ready_state_reason") else set()
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
-    model = _model(call, draft, contexts.group)
-    parts = (owner(call), model or "")
-    if model and isinstance(draft.flows.parents[call], ast.Expr):  # it asks if the model is there
+    if model and draft.is_dropped(call):  # it asks if the model is there
         return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
     is_shown = draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
     more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
-    unsafe = f"{_PARTS}{_ALL if model is None else ''}"
-    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", unsafe)
+    unsafe.append(UnsafeChange.STATUS)
+    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", tuple(unsafe))
+
+
+def _statistics(draft: Draft) -> list[ast.AST]:
+    """Return the reads of a status's statistics."""
+    nodes = draft.flows.parents
+    return [node for node in nodes if getattr(node, "attr", "") == _STATISTICS]
 
 
 def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:

@@ -11,6 +11,7 @@ import ast
 from tritonclient_shim.migrate.draft import CONFIGS, Draft
 from tritonclient_shim.migrate.options import NOT_SELECTED, SiteOutcome, State
 from tritonclient_shim.migrate.rules.names import FLAGS
+from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.scan.scopes import last_name
 
 _METHODS = ("TS073", "TS074", "TS075", "TS076")
@@ -35,7 +36,6 @@ BY_HAND = "use a client, or KServe's messages and stub, in place of v1's"
 _ELSEWHERE = (
     "keep v1's messages in one file: other files of the program may serialize or parse them"
 )
-_UNSAFE = "unsafe: messages become plain objects, which take any field; --unsafe rewrites it"
 
 
 def rewrite(draft: Draft) -> None:
@@ -46,7 +46,8 @@ def rewrite(draft: Draft) -> None:
         return
     named = [site for site in sites if site.id not in (*_METHODS, _CODES)]
     names = {site: _NAMES.get(last_name(site.node), "") for site in named}
-    refusal = "" if draft.options.unsafe else _UNSAFE
+    unsafe = (UnsafeChange.STUB,)
+    refusal = "" if draft.options.allows(UnsafeChange.STUB) else reason_of(unsafe)
     if not draft.options.selects(*(site.id for site in sites if site.id in CALLS)):
         refusal = NOT_SELECTED
     asks = draft.asks_for("server_status", "request_status", "meta_data", "cls", "raw", "config")
@@ -69,4 +70,5 @@ def rewrite(draft: Draft) -> None:
     for site in sites:
         what = f"{names.get(site, 'a method of the stub')} of the helpers"
         if site.id != _CODES:
-            draft.outcomes.setdefault(site.whole, SiteOutcome(State.UNSAFE, what))
+            outcome = SiteOutcome(State.UNSAFE, what, rows=unsafe)
+            draft.outcomes.setdefault(site.whole, outcome)
