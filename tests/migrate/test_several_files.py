@@ -69,6 +69,12 @@ PROGRAMS = {
             "except InferenceServerException:\n    print('caught')\n"
         ),
     },
+    "v1's names and a protocol through another module": {
+        "lib/common.py": f"{_API}def protocol(): return ProtocolType.GRPC\n",
+        "script.py": f"{_LIB}import numpy as np\n{_ROW}from common import *\n"
+        "ctx = InferContext(sys.argv[1], protocol(), 'simple')\n"
+        f"{_FORMAT}{_OUTPUTS}{_RUN}",
+    },
     "folders of a package": {
         "app/__init__.py": "",
         "app/core/__init__.py": "",

@@ -166,9 +166,8 @@ def _reason_to_stay(draft: Draft) -> str:
             return f"{place} has `# tritonshim: ignore`; the file stays for it"
     for call in draft.evaluator.scopes.calls:
         is_run = isinstance(call.func, ast.Name) and call.func.id in ("eval", "exec")
-        if is_run and any(
-            isinstance(x, ast.Constant) for part in call.args for x in ast.walk(part)
-        ):
+        parts = [part for argument in call.args for part in ast.walk(argument)]
+        if is_run and any(isinstance(part, ast.Constant) for part in parts):
             place = draft.source.place(call.lineno)
             return f"{place} runs a text as code, which may use v1; write it as code"
     return notebooks.reason_to_stay(draft) if is_notebook(draft.source) else ""

@@ -127,6 +127,8 @@ class Flows:
             if f"{group.kind}.{method.attr}" not in BY_SYMBOL or method.attr in CLOSING:
                 continue
             is_run = method.attr == "run" and len(call.args) + len(call.keywords) > 1
+            if group.kind.endswith(".InferContext") and method.attr != "run":
+                continue  # its name alone shows that it is v1's
             if is_run or not any(last_name(x.func) not in CLOSING for x in group.calls):
                 group.escapes.append(call)
 

@@ -200,16 +200,6 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     return lost, strays
 
 
-def _unknown(kind: str, strays: list[Site]) -> Refused:
-    """Return why contexts stay of which other code makes or gets some."""
-    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
-    if handed_on:
-        return Refused(_METHOD_ITSELF, node=handed_on[0])
-    if kind == INFER:
-        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
-    return Refused(_UNKNOWN, node=strays[0].whole)
-
-
 def _handler_of_files(draft: Draft) -> ast.AST | None:
     """Return a use of v1's exception in a ``try`` that may raise errors of files, too."""
     handlers = (site.node for site in draft.sites if site.id == "TS015")
@@ -224,6 +214,16 @@ def _may_speak_http(group: Group, draft: Draft) -> bool:
         if protocol is None or protocol_of(protocol, draft) != "grpc":
             return True
     return False
+
+
+def _unknown(kind: str, strays: list[Site]) -> Refused:
+    """Return why contexts stay of which other code makes or gets some."""
+    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
+    if handed_on:
+        return Refused(_METHOD_ITSELF, node=handed_on[0])
+    if kind == INFER:
+        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
+    return Refused(_UNKNOWN, node=strays[0].whole)
 
 
 def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:

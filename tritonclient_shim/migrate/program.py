@@ -118,6 +118,11 @@ class Program:
         self._kept: defaultdict[str, frozenset[Keeps]] = defaultdict(frozenset)
         for path in () if is_whole else set(self._files).difference(given):
             self.keep_all(path)
+        for path, file in self._files.items():
+            if not may_use_v1(path, file.text):  # it has v1's names from other files
+                self.keep(path, [Keeps.CONTEXTS] if _LEGACY.search(file.text) else [])
+                is_sender = _REQUESTS.search(file.text)
+                self.keep(path, [Keeps.REQUESTS, Keeps.HANDED] if is_sender else [])
         #: the new texts of files
         self.after: dict[str, bytes] = {}
         self._names_in = lru_cache(maxsize=None)(_names_in)

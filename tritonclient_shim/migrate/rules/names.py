@@ -184,14 +184,6 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
     return Plan(what="tritonclient's exception", also=carry_out)
 
 
-def error_id(node: ast.AST, draft: Draft) -> Plan:
-    """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
-    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
-    if stays or not draft.is_printed(node):
-        raise Refused(UNNUMBERED)
-    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
-
-
 def _may_be_os_error(draft: Draft) -> bool:
     """True if the errors of a client may be OSError, as over HTTP."""
     return "http" in draft.modules or draft.beside.speaks_http
@@ -200,16 +192,26 @@ def _may_be_os_error(draft: Draft) -> bool:
 def catches_files(node: ast.AST, draft: Draft) -> bool:
     """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
     around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
-    if len(around) < 2 or not isinstance(around[0], ast.ExceptHandler):
+    if len(around) < 2:
         return False
-    own, block = around[0], around[1]
-    assert isinstance(block, ast.Try)
-    if own.type and not _OS_ERRORS.isdisjoint(map(last_name, ast.walk(own.type))):
-        return False  # it catches these already
+    handler, block = around[:2]
+    if not isinstance(handler, ast.ExceptHandler) or not isinstance(block, ast.Try):
+        return False
+    own = handler.type and {last_name(part) for part in ast.walk(handler.type)}
+    if own and not _OS_ERRORS.isdisjoint(own):
+        return False  # it catches both already
     types = [part for x in block.handlers if x.type for part in ast.walk(x.type)]
     body = [part for statement in block.body for part in ast.walk(statement)]
     calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
     return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
+
+
+def error_id(node: ast.AST, draft: Draft) -> Plan:
+    """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
+    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
+    if stays or not draft.is_printed(node):
+        raise Refused(UNNUMBERED)
+    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
 
 
 def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
