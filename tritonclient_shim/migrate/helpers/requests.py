@@ -146,7 +146,8 @@ def infer_exactly(client, model_name, inputs, outputs, **options):
 
 def fitting(name, rows, tensor):
     """Return arrays with the datatype of the model's input, and the shape of the first one."""
-    if not isinstance(rows, (list, tuple)) or not all(isinstance(x, np.ndarray) for x in rows):
+    is_list = isinstance(rows, (list, tuple))
+    if not is_list or [row for row in rows if not isinstance(row, np.ndarray)]:
         raise InferenceServerException(f"input '{name}' must be a list of numpy arrays")
     if tensor is None:
         return rows
