@@ -9,6 +9,7 @@ import pytest
 from testbed import TritonServer
 from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
 from tritonclient_shim.cli import main
+from tritonclient_shim.migrate.options import State
 
 _FORKED = """import multiprocessing
 import os
@@ -57,16 +58,55 @@ for n in range(20):
 done.wait(20)
 print(total)
 """
-_TRIED = """import sys
+_REFUSED = """import contextlib
+import functools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from tensorrtserver.api import *
 
 ctx = InferContext(sys.argv[1], ProtocolType.GRPC, "identity_int32")
+
+{decorator}
+def send():
+    outputs = {{"OUTPUT0": InferContext.ResultFormat.RAW}}
+    ctx.async_run(lambda ctx, id: None, {{"OTHER": [np.zeros(1, np.int32)]}}, outputs)
+    print("sent")
+
+{code}
+"""
+_TRY = """
 try:
-    outputs = {"OUTPUT0": InferContext.ResultFormat.RAW}
-    ctx.async_run(lambda ctx, id: None, {"OTHER": [np.zeros(1, np.int32)]}, outputs)
+    {}
 except InferenceServerException:
     print("refused")
+"""
+_REPORTED = """
+@contextlib.contextmanager
+def reported():
+    try:
+        yield
+    except InferenceServerException:
+        print("refused")
+"""
+#: Ways to handle an error that ``async_run`` raises at once.
+_HANDLING = {
+    "try": _TRY.format("send()"),
+    "suppress": "with contextlib.suppress(Exception):\n    send()",
+    "manager": f"{_REPORTED}with reported():\n    send()",
+    "future": "print(repr(ThreadPoolExecutor().submit(send).exception()))",
+    "map": f"calls = map(lambda n: send(), range(1)){_TRY.format('list(calls)')}",
+    "generator": f"def sends():\n    yield send()\n\ncalls = sends(){_TRY.format('list(calls)')}",
+}
+_DECORATED = """
+def reporting(function):
+    @functools.wraps(function)
+    def call():
+        try:
+            function()
+        except InferenceServerException:
+            print("refused")
+    return call
 """
 
 
@@ -104,9 +144,33 @@ def test_callbacks_do_not_overlap(triton: TritonServer, tmp_path: Path) -> None:
     _same(_CALLBACKS, triton.grpc, tmp_path)
 
 
-def test_refused_asynchronous_request(triton: TritonServer, tmp_path: Path) -> None:
-    """An asynchronous request stays where the program may catch its error at once."""
-    _same(_TRIED, triton.grpc, tmp_path)
+@pytest.mark.parametrize("handling", _HANDLING)
+def test_refused_asynchronous_request(handling: str, triton: TritonServer, tmp_path: Path) -> None:
+    """An asynchronous request stays where the program may handle its error at once."""
+    source = _REFUSED.format(decorator="", code=_HANDLING[handling])
+    _same(source, triton.grpc, tmp_path)
+
+
+def test_refused_request_of_a_decorated_function(triton: TritonServer, tmp_path: Path) -> None:
+    """An asynchronous request stays in a function whose decorator may handle its error."""
+    source = _REFUSED.format(decorator=f"{_DECORATED}@reporting", code="send()")
+    _same(source, triton.grpc, tmp_path)
+
+
+def test_unsafe_asynchronous_request_in_a_try() -> None:
+    """With ``--unsafe`` it is rewritten, and reported as unsafe."""
+    source = _REFUSED.format(decorator="", code=_HANDLING["try"])
+    states = [outcome.state for row, outcome in migrated(source).uses if row.entry.id == "TS052"]
+    assert states == [State.UNSAFE]
+
+
+def test_unhandled_asynchronous_request() -> None:
+    """Without handlers, and with handlers of other calls, it is rewritten."""
+    other = "try:\n    open('x')\nexcept OSError:\n    pass\nsend()"
+    target = "import threading\nthreading.Thread(target=send).start()"
+    ended = "try:\n    send()\nfinally:\n    print()"
+    for code in ("send()", other, target, ended, "with open('x'):\n    send()"):
+        assert todo(migrated(_REFUSED.format(decorator="", code=code), unsafe=False)) == []
 
 
 def test_pool_of_threads() -> None:

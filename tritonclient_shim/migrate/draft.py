@@ -10,6 +10,7 @@ from tritonclient_shim.migrate.edits import Edits
 from tritonclient_shim.migrate.emitted import import_text, is_written
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of, shifted
+from tritonclient_shim.migrate.handlers import Handlers
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
 from tritonclient_shim.migrate.program import Beside, Keeps, starts_processes
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -27,8 +28,6 @@ _THREADED = re.compile(
     r"|celery|dash|gradio|streamlit|twisted|cherrypy|pyramid|sanic|aiohttp|uvicorn|gunicorn)\b",
     re.M,
 )
-#: Functions whose result handles errors in a ``with`` statement.
-_CATCHING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "suppress"})
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
 #: The import that replaces an import of this module.
@@ -43,7 +42,6 @@ _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _TAKING = frozenset(
     ("next", "pop", "popleft", "popitem", "read", "readline", "input", "get_nowait", "__next__")
 )
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Functions that make text or numbers of their arguments, or compare them; attributes of enums.
 _SHOWING = SHOWING | frozenset(("str", "repr", "int", "format", "min", "max", "name", "value"))
 
@@ -58,6 +56,8 @@ class Draft:
         self.evaluator = Evaluator(source, beside.taken)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
+        handlers = Handlers(source.tree, self.flows)
+        self.is_caught, self.is_tried = handlers.may_catch, handlers.may_notice
         self.edits = edits = Edits(text, self.flows.parents)
         self.text, self.new, self.change = edits.text, edits.new, edits.change
         self.text_before = text
@@ -140,20 +140,6 @@ class Draft:
         """True if the file calls ``HasField`` for one of these fields, or for one it computes."""
         calls = (x for x in self.evaluator.scopes.calls if last_name(x.func) == "HasField")
         return any(self.constant(x.args[0]) in (*fields, ...) for x in calls if x.args)
-
-    def is_tried(self, node: ast.AST) -> bool:
-        """True if a ``try`` has handlers for a node, or for a call of its function or class.
-
-        ``with self.assertRaises(…)`` counts, too.
-        """
-        nodes = list(ast.walk(self.source.tree))
-        tries: list[Any] = [part for part in nodes if _catches(part)]
-        around = set(self.flows.around(node))
-        callers = {part.name for part in around if isinstance(part, _NAMED)}
-        definitions = [(part.name, _names(part)) for part in nodes if isinstance(part, _NAMED)]
-        for _ in definitions:  # functions that call functions
-            callers.update(name for name, names in definitions if names & callers)
-        return any(part in around or _names(*part.body) & callers for part in tries)
 
     def shows(self, test: Callable[[Value], bool]) -> bool:
         """True if the file makes text of a value, calculates with it, or reads its name."""
@@ -338,16 +324,3 @@ def owner(call: ast.Call) -> ast.expr:
     """Return the object whose method a call calls."""
     assert isinstance(call.func, ast.Attribute)
     return call.func.value
-
-
-def _names(*nodes: ast.AST) -> set[str]:
-    """Return all names and attributes in some nodes."""
-    return {last_name(part) for node in nodes for part in ast.walk(node)}
-
-
-def _catches(node: ast.AST) -> bool:
-    """True for a statement that handles the errors of its body, or goes on after them."""
-    if isinstance(node, ast.With):
-        calls = [getattr(item.context_expr, "func", node) for item in node.items]
-        return any(last_name(call) in _CATCHING for call in calls)
-    return isinstance(node, ast.Try) and bool(node.handlers or node.finalbody)

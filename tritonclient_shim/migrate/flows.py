@@ -36,7 +36,12 @@ SHOWING = frozenset(
 _HARMLESS = SHOWING | frozenset(
     ("list", "tuple", "set", "dict", "enumerate", "iter", "next", "reversed", "sorted", "deque")
     + ("len", "partial", "Thread", "Process", "submit", "closing", "enter_context", "addCleanup")
-    + ("zip", "setattr", "id")
+    + ("zip", "id")
+)
+#: Code that gets a container gets the objects in it.
+_TAKING_CONTAINERS = (
+    *(ast.Call, ast.Starred, ast.Return, ast.Yield, ast.Lambda),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.withitem),
 )
 #: Expressions that make something new of an object, or bind it to a name unseen.
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
@@ -98,7 +103,7 @@ class Flows:
             parent = self.parents[parent]
         groups = self.of(node)
         is_mixed = len(groups) > 1 or isinstance(parent, ast.Attribute) and self._is_mixed(node)
-        if isinstance(parent, ast.Call):
+        if isinstance(parent, _TAKING_CONTAINERS):
             inside = _inside(self._evaluator.of(node))
             groups += [self._of[item] for item in inside if item in self._of]
         for group in groups:
@@ -112,8 +117,13 @@ class Flows:
                 group.escapes.append(node)
 
     def _is_lost(self, node: ast.expr, call: ast.Call) -> bool:
-        """True if a method of a container gets an object in a way that nobody follows."""
+        """True if a method of a container gets an object in a way that nobody follows.
+
+        So it is if another file has the container.
+        """
         functions = self._evaluator.of(call.func)
+        if isinstance(call.func, ast.Attribute) and self._is_taken(call.func.value):
+            return True
         is_adding = last_name(call.func) in ADDING | EXTENDING and node in call.args[-1:]
         methods = (value for value in functions if isinstance(value, BoundMethod))
         return not is_adding and any(isinstance(value.owner, Items) for value in methods)
@@ -149,10 +159,14 @@ class Flows:
             return is_shown or not self._is_known(parent) or self._is_lost(node, parent)
         if isinstance(parent, (ast.Return, ast.Yield)):
             return not self._is_called(parent)
-        targets = getattr(parent, "targets", ())
+        if isinstance(parent, ast.Lambda):
+            return bool(self._taken) or not self._is_called(node)
+        targets = _targets(parent)
         if any(isinstance(x, ast.Attribute) and not self._evaluator.of(x) for x in targets):
             return True  # the attribute may be something else by the time it is read
-        if any(map(self._is_of_another_file, targets)):
+        if any(map(self._is_of_another_file, targets)) or isinstance(parent, ast.Starred):
+            return True
+        if any(map(self._is_outside, _containers(parent))):
             return True
         return isinstance(parent, _CHANGING) or any(map(self._is_taken, (node, *targets)))
 
@@ -163,11 +177,17 @@ class Flows:
         owners = self._evaluator.of(target.value)
         return any(isinstance(value, Symbol) for value in owners)
 
+    def _is_outside(self, container: ast.expr) -> bool:
+        """True if other code may read what is put into a container."""
+        values = self._evaluator.of(container)
+        is_own = bool(values) and all(isinstance(value, Items) for value in values)
+        return not is_own or self._is_taken(container)
+
     def _is_taken(self, node: ast.expr) -> bool:
-        """True for an attribute or a variable of the module that another file reads."""
-        scopes = self._evaluator.scopes
-        shared = isinstance(node, ast.Attribute) or scopes.owner(node) is scopes.module
-        return shared and last_name(node) in self._taken
+        """True for an attribute, or a variable of a module or class, that another file reads."""
+        owner = self._evaluator.scopes.owner(node)
+        is_shared = owner is not None and isinstance(owner.node, (ast.Module, ast.ClassDef))
+        return (is_shared or isinstance(node, ast.Attribute)) and last_name(node) in self._taken
 
     def _is_called(self, node: ast.AST) -> bool:
         """True if only this file calls the function, or reads the property, that a node is in."""
@@ -182,6 +202,21 @@ class Flows:
         followed = any(isinstance(value, (LocalFunction, BoundMethod)) for value in values)
         is_v1 = self._evaluator.is_of_v1(call.func)
         return followed or is_v1 or bool(new_instances(values)) or last_name(call.func) in _HARMLESS
+
+
+def _targets(parent: ast.AST) -> list[ast.expr]:
+    """Return what an assignment, a loop or a ``with`` statement binds."""
+    single = getattr(parent, "target", getattr(parent, "optional_vars", None))
+    targets = getattr(parent, "targets", [single])
+    unpacked = [getattr(target, "elts", [target]) for target in targets]
+    return [target for part in unpacked for target in part if target is not None]
+
+
+def _containers(parent: ast.AST) -> list[ast.expr]:
+    """Return the containers that an assignment changes."""
+    targets = _targets(parent)
+    changed = [target.value for target in targets if isinstance(target, ast.Subscript)]
+    return [*changed, *targets] if isinstance(parent, ast.AugAssign) else changed
 
 
 def _objects(values: Values) -> list[Instance]:

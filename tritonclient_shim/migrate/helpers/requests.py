@@ -138,25 +138,29 @@ def model_config(client, model_name):
 
 
 def infer_exactly(client, model_name, inputs, outputs, **options):
-    """Infer with arrays of any shape and datatype that have the size of the model's input."""
+    """Infer with the bytes of arrays, whose datatype may be another one of the model's size."""
     known = {tensor.name: tensor for tensor in model_config(client, model_name).input}
-    fitted = {name: [fitting(row, known.get(name)) for row in inputs[name]] for name in inputs}
+    fitted = {name: fitting(name, rows, known.get(name)) for name, rows in inputs.items()}
     return infer(client, model_name, fitted, outputs, **options)
 
 
-def fitting(row, tensor):
-    """Return an array with the datatype and shape of the model's input, if its size fits."""
-    if tensor is None or not isinstance(row, np.ndarray):
-        return row
+def fitting(name, rows, tensor):
+    """Return arrays with the datatype of the model's input, and the shape of the first one."""
+    is_list = isinstance(rows, (list, tuple))
+    if not is_list or [row for row in rows if not isinstance(row, np.ndarray)]:
+        raise InferenceServerException(f"input '{name}' must be a list of numpy arrays")
+    if tensor is None:
+        return rows
     if tensor.data_type == model_config_pb2.TYPE_STRING:
-        return np.asarray(row, object)
-    name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
-    datatype = np.dtype(triton_to_np_dtype(name))
-    if -1 in tensor.dims:  # a wider array would become a longer one
-        is_equal = row.itemsize == datatype.itemsize
-        return np.ascontiguousarray(row).view(datatype) if row.ndim and is_equal else row
-    is_equal = row.nbytes == np.prod(tensor.dims) * datatype.itemsize
-    return np.ascontiguousarray(row).view(datatype).reshape(tensor.dims) if is_equal else row
+        return [np.asarray(row, object) for row in rows]
+    datatype_name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
+    datatype, shape = np.dtype(triton_to_np_dtype(datatype_name)), rows[0].shape
+    size = np.prod(shape) * datatype.itemsize if shape else 0
+    for row in rows:
+        if row.nbytes != size or row.dtype.hasobject:
+            raise InferenceServerException(f"input '{name}' expects {size} bytes per array")
+    flat = [np.ascontiguousarray(row).reshape(-1) for row in rows]
+    return [row.view(datatype).reshape(shape) for row in flat]
 
 
 def stacked(rows):

@@ -192,7 +192,7 @@ def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
     unsafe = _unsafe_tensors(request.arguments, draft)
-    if draft.is_tried(call):
+    if draft.is_caught(call):
         unsafe.append(UnsafeChange.LATE_ERRORS)
     if draft.beside.linked:
         unsafe.append(UnsafeChange.FUTURES)

@@ -128,14 +128,14 @@ class Lines(Request):
             draft.helpers.add("stacked")
             return f"{draft.called('stacked')}({batch})", f"{dtype}({draft.called('array')}.dtype)"
         known = self.model.inputs[str(draft.constant(key))]
-        first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
-        # errors of the server are caught in a try, NumPy's not
-        if min(known.dims, default=1) < 0 or draft.is_tried(self.call):
-            array = f"{numpy}.stack({batch})" if self.batches else f"{numpy}.asarray({first})"
-        else:
-            shape = [len(rows) or -1, *known.dims] if self.batches else list(known.dims)
-            all_rows = batch if self.batches and len(rows) != 1 else first
-            array = f"{numpy}.reshape({all_rows}, {shape})"
+        if not self.batches:
+            first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
+            array = f"{numpy}.asarray({first})"
+        elif len(rows) == 1 or not (draft.is_caught(self.call) or draft.beside.linked):
+            array = f"{numpy}.stack({batch})"
+        else:  # its error for rows of several shapes is caught as the server's are
+            draft.helpers.add("stacked")
+            array = f"{draft.called('stacked')}({batch})"
         text = ".astype(object)" if known.datatype == "BYTES" else ""
         return f"{array}{text}", draft.quoted(known.datatype)
 
