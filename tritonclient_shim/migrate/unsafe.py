@@ -42,7 +42,7 @@ class UnsafeChange(Enum):
         "other files may expect numbers of requests",
     )
     LATE_ERRORS = (
-        "asynchronous requests in a `try` → futures",
+        "asynchronous requests whose errors the program may handle at once → futures",
         "errors of a request come with its future",
     )
     OBJECT = (
