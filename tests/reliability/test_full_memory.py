@@ -15,7 +15,7 @@ def refused(function, *arguments):
     try:
         function(*arguments)
     except shm.SharedMemoryException as error:
-        return f'{error}; {error.__cause__}'
+        return f'{error}; {error.__cause__ or error}'
 def made(name, size):
     return shm.create_shared_memory_region(name, '/' + name, size)
 def kept():

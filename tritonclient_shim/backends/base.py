@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, TypeVar, Union
+from typing import (
+    Any,
+    Awaitable,
+    Callable,
+    Hashable,
+    Mapping,
+    Protocol,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from tritonclient_shim.backends import replies
 from tritonclient_shim.backends.replies import JsonFields
@@ -49,8 +60,8 @@ _current = _Current()
 def current_headers() -> CallHeaders:
     """Return the headers, or metadata, for this thread's calls; names are in lower case.
 
-    Every call to a server takes them when it is made, inferences and streams too. Nothing else
-    carries headers of single calls.
+    Every call to a server takes them when it is made, inferences and streams too. The gateway sets
+    them. A context's own headers, and the options of a stub's call, are in its backend.
     """
     return _current.headers
 
@@ -73,6 +84,8 @@ class Backend:
     """
 
     endpoint: Endpoint
+    #: Whose calls these are, if several users with options of their own share a connection.
+    user: Hashable = None
 
     def live(self) -> bool:
         """Return the server's answer to GET /v2/health/live, ServerLive."""

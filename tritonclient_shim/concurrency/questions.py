@@ -1,4 +1,4 @@
-"""Questions to a server that may never answer: asked once at a time, and for a limited time.
+"""Questions to a server that may never answer: asked once at a time, most for a limited time.
 
 Most follow a refusal or a result that has arrived already; none is needed to go on. A server that
 hangs must not keep the caller, and repeated calls must not pile up threads and connections.

@@ -21,6 +21,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     InvalidRequest,
     ServerError,
+    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.model import (
@@ -39,7 +40,7 @@ from tritonclient_shim.session.plan import RequestPlan
 from tritonclient_shim.session.reloads import CONSEQUENCES, Doubt, doubt_of
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.to_v1 import RequestContext
+from tritonclient_shim.translate.to_v1 import ReplyPlan, RequestContext
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -60,7 +61,7 @@ class Exchange:
     One thread at a time uses an exchange. Who sends the call hands it on with the outcome.
     """
 
-    #: False before :meth:`prepare`, and if the request was refused before it was sent.
+    #: False before :meth:`prepare`, and after :meth:`refuse`: nothing follows such an outcome.
     is_prepared = False
     # Of a request that is prepared:
     request: V1Request
@@ -138,25 +139,26 @@ class Exchange:
 
     def number_call(self, wire_id: str) -> InferCall:
         """Return the call with an id of a stream, and keep that."""
-        call = self.call or self.prepare()
+        call = self.call
+        assert call is not None, "prepare the call first"
         self.call = call._replace(request_id=wire_id)
         return self.call
 
     def drop_inputs(self) -> None:
-        """Drop the input arrays. Keep a copy of the first entry if labels may need it.
+        """Drop the input arrays and the call. Keep a copy of the first entry for labels.
 
-        For asynchronous requests: their arrays may be large, and the caller may reuse them.
-        Inputs in shared memory are no data.
+        For asynchronous requests: their arrays may be large, and the caller may reuse them. He may
+        also write into regions of shared memory meanwhile. So they are never sent again.
         """
+        self.call = None
+        self._make = _sent_once
         request = self.request
-        if not [item for item in request.inputs if item.chunks]:
+        if not [item for item in request.inputs if item.chunks]:  # all in shared memory
             return
         inputs: tuple[V1Input, ...] = ()
         if self.plan.replies.is_classified and not self.plan.is_stateful:
             inputs = to_v2.first_entry(self.plan.profile, request) or to_v2.copied(request)
         self.request = request._replace(inputs=inputs)
-        self.call = None
-        self._make = _sent_once
 
     # -------------------------------------------------------------------------------- outcome
 
@@ -178,26 +180,41 @@ class Exchange:
 
     # ---------------------------------------------------------------------------------- reply
 
-    def is_prompt(self) -> bool:
-        """True if the outcome can be read without asking the server anything."""
-        if not isinstance(self.outcome, InferReply) or self.plan.replies.is_classified:
-            return False
-        return self.plan.replies.fits(self.outcome)
+    def read_promptly(self) -> V1Reply | None:
+        """Return the reply without asking the server; None if :meth:`read_reply` may have to ask.
+
+        It asks for labels, and for the configuration if a reply does not fit.
+        """
+        reply = self.outcome
+        if not isinstance(reply, InferReply) or self.plan.replies.is_classified:
+            return None
+        if self.plan.is_stateful and to_v1.version_number(reply.model_version) < 0:
+            return None
+        if not self.plan.replies.fits(reply):
+            return None
+        with suppress(BackendError):
+            return self._read()
+        return None
 
     def read_reply(self, send: Send) -> V1Reply:
         """Return the reply. Raises InferenceServerException when the request was refused.
 
         A request that was refused because the model has been reloaded is sent once more with
-        ``send``, unless it must not be sent twice.
+        ``send``, unless it must not be sent twice. A reply that does not fit is read once more if
+        the model has been reloaded.
         """
         try:
             try:
                 return self._read()
             except BackendError as error:
                 self._forget_regions(error)
-                if not self._may_repeat(error):
+                if isinstance(self.outcome, InferReply):
+                    if not self._may_reread(error):
+                        raise
+                elif self._may_repeat(error):
+                    self.outcome = send(self.prepare())
+                else:
                     raise
-            self.outcome = send(self.prepare())
             return self._read()
         except BackendError as error:
             raise self.error(error) from shown_cause(error)
@@ -240,6 +257,17 @@ class Exchange:
         if says(str(error), Meaning.BEYOND_REGION):
             self.session.backend.known_server().region_sizes.clear()
 
+    def _may_reread(self, error: BackendError) -> bool:
+        """True if the reply may be read again, because the model has been reloaded."""
+        doubt = Doubt.UNREADABLE if isinstance(error, UnreadableReply) else Doubt.MISFIT
+        if not self.reloaded(doubt):
+            return False
+        request = self.request
+        profile = self.model.profile or self.plan.profile
+        replies = ReplyPlan(profile, request.batch_size, request.outputs)
+        self.plan = self.plan._replace(profile=profile, replies=replies)
+        return True
+
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
         doubt = doubt_of(error)
@@ -263,7 +291,10 @@ class Exchange:
             self._check_request()
 
     def _check_request(self) -> None:
-        """Raise InvalidRequest if the server that listens now would misunderstand the request."""
+        """Raise InvalidRequest if the server that listens now would misunderstand the request.
+
+        Triton understands every request: for its dialect nothing is checked here.
+        """
         profile = self.model.profile
         if profile is not None:
             profile.dialect.check_request(profile, self.request)

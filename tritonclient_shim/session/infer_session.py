@@ -166,7 +166,10 @@ class InferSession(ServerSession):
     # ------------------------------------------------------------------------- requests
 
     def run(self, arguments: RunArguments) -> ContextExchange:
-        """Run one inference and return it completed. Raises InferenceServerException."""
+        """Run one inference, and return its exchange with the reply; see :meth:`results`.
+
+        Raises InferenceServerException.
+        """
         exchange = self._exchange(arguments, self._run_id)
         exchange.run(self._send)
         return self._complete(exchange, perf_counter_ns())
@@ -320,9 +323,9 @@ class InferSession(ServerSession):
 class ContextStat:
     """What ``InferContext.get_stat`` counts (docs/v1-behaviour.md §4.6).
 
-    Times are in nanoseconds, summed over completed requests. Send time is what building and
-    handing over requests took, receive time what reading replies took. The time in
-    between is the server's and the network's.
+    Times are in nanoseconds, summed over completed requests. Send time is what checking and binding
+    arguments took. Receive time is what reading replies took, with questions for labels and second
+    sendings. The time in between is the client's for calls, the network's and the server's.
     """
 
     def __init__(self) -> None:

@@ -5,13 +5,15 @@ configuration. A server shows its dialect when it is asked for one (``servers/di
 connection remembers it for all models and contexts.
 
 A description is read again when :mod:`~tritonclient_shim.session.reloads` says so. The
-model may have been reloaded, or the server confused. A refusal costs one small request at most.
+model may have been reloaded, or the server confused. A refusal costs one small request, one more
+for a context of a version, and two more if the server is not Triton.
 
-Other labels show in no reply. So configuration and labels are read again before outputs are
-classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
-The connection remembers labels with the time when they were fetched.
+No reply shows that labels have changed. So configuration and labels are read again before outputs
+are classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED`
+seconds. The connection remembers labels with the time when they were fetched.
 Some dialects' descriptions do not hold longer. After that time, or on another connection, they are
-read again before any request. Another server may listen there by then.
+read again before any request is sent. Its arguments were checked with the old one by then. Another
+server may listen there.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from tritonclient_shim.translate.to_v1 import ReplyPlan
 
 _Answer = TypeVar("_Answer")
 
-#: Seconds for which a busy server is not asked for labels again.
+#: Seconds for which a server that is busy, or does not answer, is not asked for labels again.
 LABELS_PAUSE = 1.0
 
 #: Seconds for which labels are believed, and descriptions that need not hold for longer.
@@ -79,8 +81,8 @@ class KnownModel:
         self.profile: ModelProfile | None = None
         self._server: KnownServer | None = None  # that has described the model
         self._index = index
-        #: When a busy server last refused to answer for labels.
-        self._labels_refused_at = -LABELS_PAUSE
+        #: When the server was last too busy to answer for labels, or did not answer.
+        self._labels_unanswered_at = -LABELS_PAUSE
         self._read_at, self._loads = 0.0, 0
         self._questions = Questions()
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
@@ -130,19 +132,25 @@ class KnownModel:
             return False
         try:
             ask = partial(self._ask_anew, session.backend)
-            return self.ask_in_time("configuration", ask) != known
+            return self.ask_in_time(session.backend, "configuration", ask) != known
         except (BackendError, RuntimeError, TimeoutError):
             return False
 
     def check_version(self, backend: Backend, version: str) -> None:
         """Raise BackendError if the server refuses to describe this version of the model."""
         with suppress(RuntimeError, TimeoutError):
-            self.ask_in_time(version, partial(backend.model_config, self.name, version))
+            ask = partial(backend.model_config, self.name, version)
+            self.ask_in_time(backend, f"version {version}", ask)
 
-    def ask_in_time(self, subject: str, ask: Callable[[], _Answer]) -> _Answer:
-        """Ask with the headers of this thread. Raise what :meth:`Questions.ask` raises."""
+    def ask_in_time(self, backend: Backend, subject: str, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask within seconds. Raise what :meth:`Questions.ask` raises.
+
+        The question has the headers of this thread: the gateway's clients have their own. So a
+        question of another user is another question.
+        """
         headers = current_headers()
-        return self._questions.ask((subject, headers), partial(call_with, headers, ask))
+        subjects = subject, backend.user, headers
+        return self._questions.ask(subjects, partial(call_with, headers, ask))
 
     def v1_reply(
         self, session: ServerSession, plan: ReplyPlan, request: V1Request, reply: InferReply
@@ -181,8 +189,9 @@ class KnownModel:
 
         v2 tells labels only inside classification results. So a stateless model is asked once more
         with the first entry of the inputs, for every class. A model with state is never asked twice
-        (docs/v2-mapping.md §1). If the server refuses, the labels that were known stay, or there
-        are none: the result is there already.
+        (docs/v2-mapping.md §1). If the server refuses, the labels known for this configuration
+        stay, unless this process has loaded a model since. Else there are none: the result is there
+        already.
         """
         if not to_v2.has_labels(profile, spec):
             return profile.labels.get(spec.name, ())[:count]
@@ -195,7 +204,7 @@ class KnownModel:
             labels = None
         if labels is None or not _is_current(labels) or len(labels.texts) < count:
             ask = partial(self._fetch_labels, backend, profile, request, version, spec, count)
-            fetched = self._ask_for_labels((spec.name, version), ask)
+            fetched = self._ask_for_labels(backend, (spec.name, version), ask)
             if fetched is not None:
                 labels = labels_by_output[key] = fetched
             elif labels is not None and labels.loads != _loads:
@@ -203,21 +212,27 @@ class KnownModel:
         return () if labels is None else labels.texts
 
     def _ask_for_labels(
-        self, subject: tuple[str, str], ask: Callable[[], KnownLabels]
+        self, backend: Backend, subject: tuple[str, str], ask: Callable[[], KnownLabels]
     ) -> KnownLabels | None:
-        """Ask, unless the server was too busy a moment ago. Return None if it refuses."""
-        if monotonic() - self._labels_refused_at < LABELS_PAUSE:
+        """Ask, unless the server was busy or silent a moment ago. Return None if it refuses.
+
+        The question is an inference, which may take as long as the caller's own. After any other
+        refusal it is asked again for the next result.
+        """
+        if monotonic() - self._labels_unanswered_at < LABELS_PAUSE:
             return None
         headers = current_headers()
         try:
             return self._questions.ask(
-                ("labels", subject, headers), partial(call_with, headers, ask), limited=False
+                ("labels", subject, backend.user, headers),
+                partial(call_with, headers, ask),
+                limited=False,
             )
         except UnreadableReply:  # no refusal: whatever answers so is not to be trusted
             raise
         except BackendError as error:
             if isinstance(error, TransportError) or doubt_of(error) is Doubt.BUSY:
-                self._labels_refused_at = monotonic()
+                self._labels_unanswered_at = monotonic()
         except RuntimeError:  # no thread
             pass
         return None

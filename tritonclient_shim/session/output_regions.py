@@ -36,7 +36,7 @@ def within_regions(call: InferCall, model: KnownModel, backend: Backend) -> Infe
     if not needs_sizes(call, backend):
         return call
     try:
-        regions = model.ask_in_time("regions", backend.shm_status)
+        regions = model.ask_in_time(backend, "regions", backend.shm_status)
     except (BackendError, RuntimeError, TimeoutError):
         return call
     sizes = {region.name: region.byte_size for region in regions}

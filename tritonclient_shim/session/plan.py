@@ -1,8 +1,9 @@
 """The plan of a context's requests: compiled from its first call, run by this and later calls.
 
 Programs call ``run`` in a loop, with new data in arrays of the same kind. :func:`compile_plan`
-checks all that is the same for each of these calls, in v1's order and words. :meth:`Plan.bind`
-checks and binds the rest: data, numbers and ids. A call of another kind compiles another plan.
+checks all before the inputs, in v1's order and words. :meth:`Plan.bind` checks and binds the
+inputs, numeric arrays without a copy, and numbers and ids. A call of another kind compiles another
+plan.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Doubt(Enum):
     BUSY = "the server has too much to do, which says nothing about the model"
     UNANSWERED = "no server answered, or none of KServe v2"
     UNREADABLE = "the reply cannot be read"
-    MISFIT = "the reply has other outputs or data types than the model, or its labels are old"
+    MISFIT = "the reply has other outputs, shapes or data types than the model, or may have labels"
     OTHER_SERVER = "the reply to a request with state is none of Triton's"
 
 

@@ -23,7 +23,7 @@ from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.servers.triton_sentences import FAILED_VERSION, Meaning, recognise
 from tritonclient_shim.translate import classes, to_v2
 
-#: Labels by class index of one output, given the highest index that must be covered.
+#: Labels by class index of one output, given the number of its classes.
 Labels = Callable[[TensorSpec, int], Sequence[str]]
 
 #: v1's number for the latest version, also of a version that has no number.

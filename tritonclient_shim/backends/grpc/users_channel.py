@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Iterator, Sequence
+from typing import Any, Hashable, Iterator, Sequence
 
 from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
@@ -36,6 +36,11 @@ class CallOptions:
     credentials: Any = None
     wait_for_ready: bool | None = None
     compression: Any = None
+
+    def user(self) -> Hashable:
+        """Return what makes calls those of one user: calls with the same answers, in time."""
+        metadata = tuple(map(tuple, self.metadata or ()))
+        return (self.deadline, metadata, self.credentials)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a call that starts now."""
@@ -101,6 +106,7 @@ class ChannelBackend(GrpcBackend):
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
         self.bound: Any = connection.bound(options)
         super().__init__(CHANNEL, lambda: self.bound)
+        self.user = options.user()
 
     def client(self) -> Any:
         """Raise TypeError: a stub has no context to unwrap."""

@@ -111,8 +111,9 @@ class Inferences:
         ``headers`` go with each call to the server.
         Raise InferenceServerException if the request was refused.
         """
-        if self._upstream.known_id and exchange.is_prompt():
-            return self._upstream.response(exchange, make)
+        reply = exchange.read_promptly() if self._upstream.known_id else None
+        if reply is not None:
+            return self._upstream.success(exchange, reply, make)
         ask = self._upstream.response
         response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, exchange, make)
         return response

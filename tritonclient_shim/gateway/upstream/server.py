@@ -187,9 +187,17 @@ class Upstream:
         """Return v1's status of an inference, and the result of ``make`` for it and the reply.
 
         Raise InferenceServerException if the request was refused, or the reply cannot be read. May
-        ask the server unless ``known_id`` is set and the exchange is prompt.
+        ask the server.
         """
-        reply = self.service.reply(exchange)
+        return self.success(exchange, self.service.reply(exchange), make)
+
+    def success(
+        self, exchange: Exchange, reply: V1Reply, make: Callable[[Any, V1Reply], R]
+    ) -> tuple[Any, R]:
+        """Return v1's status of success, and the result of ``make`` for it and a reply.
+
+        May ask the server for its id, unless ``known_id`` is set.
+        """
         request_id = exchange.request_id
         success = success_status(self.session.server_id(), request_id)
         with self.session.guard(request_id):
