@@ -363,15 +363,15 @@ def test_sorted_requests() -> None:
     """A program that sorts its requests gets a pool whose futures can be sorted."""
     start = "from concurrent.futures import ThreadPoolExecutor\n"
     source = f"{start}{CONTEXT}s = {{}}\nn = ctx.async_run(i, o)\ns[n] = 1\n"
-    assert "pool = ThreadPoolExecutor(8)\n" in migrated(STAR + source).after.decode()
+    assert "pool = ThreadPoolExecutor(256)\n" in migrated(STAR + source).after.decode()
     text = migrated(f"{STAR}{source}sorted(s)\n").after.decode()
-    assert "pool = RequestPool(8)\n" in text
+    assert "pool = RequestPool(256)\n" in text
     queued = (
         "import queue\ndef done(data, c, number):\n    data.put(number)\n"
         "data, numbers = queue.Queue(), []\nctx.async_run(partial(done, data), i, o)\n"
         "numbers.append(data.get())\nsorted(numbers)\n"
     )
-    assert "pool = RequestPool(8)\n" in migrated(STAR + CONTEXT + queued).after.decode()
+    assert "pool = RequestPool(256)\n" in migrated(STAR + CONTEXT + queued).after.decode()
     zipped = "n = [ctx.async_run(i, o)]\nfor k, v in zip(n, s):\n    ctx.get_async_run_results(k)\n"
     assert todo(migrated(STAR + CONTEXT + zipped)) == []
 

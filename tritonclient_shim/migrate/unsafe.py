@@ -101,6 +101,10 @@ class UnsafeChange(Enum):
         "`get_shared_memory_status()` → `region_status(client)`",
         "it has no regions of CUDA memory",
     )
+    LOADED_MODEL = (
+        "a test if a status has a model → `client.is_model_ready(model_name)`",
+        "a model that was unloaded is not there; v1 kept it, as unavailable",
+    )
 
     @property
     def number(self) -> int:

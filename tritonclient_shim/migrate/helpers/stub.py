@@ -55,7 +55,7 @@ class InferStub:
 
     def __init__(self, channel):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        self.pool = ThreadPoolExecutor()
+        self.pool = ThreadPoolExecutor(256)
 
     def get_model_config(self, name):
         """Return the configuration of a model."""

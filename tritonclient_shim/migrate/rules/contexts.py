@@ -21,11 +21,12 @@ from tritonclient_shim.migrate.rules.models import (
     context_arguments,
     parameters_of,
 )
-from tritonclient_shim.migrate.rules.names import PROTOCOLS, protocol_of
+from tritonclient_shim.migrate.rules.names import PROTOCOLS, protocol_of, written_protocol
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
+_LABELS = {"grpc": "gRPC", "http": "HTTP"}
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
@@ -45,6 +46,8 @@ def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
             _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
 
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
+    if protocol and not written_protocol(arguments["protocol"], draft):
+        what += f"; it speaks {_LABELS[protocol]} now: check the address"
     unsafe = [*_unsafe_object(draft)] if contexts.escapes else []
     if not protocol and not draft.evaluator.of(arguments["protocol"]):
         unsafe.append(UnsafeChange.CONNECT)

@@ -20,10 +20,16 @@ from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
 from tritonclient_shim.scan.sites import arguments as known_arguments
-from tritonclient_shim.scan.values import OTHER, REQUEST, Items, element
+from tritonclient_shim.scan.values import OTHER, REQUEST, Items, Symbol, element
 
 #: Functions without effects.
 _PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
+#: Functions whose array nothing else has yet.
+_NEW_ARRAYS = frozenset(
+    Symbol(f"numpy.{name}") for name in ("array", "arange", "zeros", "ones", "full")
+)
+#: Threads of a pool: v1 sent all requests at once, and the facade sends so many.
+_THREADS = 256
 
 
 def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
@@ -226,17 +232,35 @@ def _submit(request: lines.Request) -> None:
     else:
         executor = draft.imported("from concurrent.futures import ThreadPoolExecutor")
     is_sequence = draft.has("TS104", "TS105", "TS110", "TS111")
-    draft.assignments[pool] = f"{pool} = {executor}({1 if is_sequence else 8})"
+    draft.assignments[pool] = f"{pool} = {executor}({1 if is_sequence else _THREADS})"
     in_lines = None if draft.calls_infer else lines.lines_of(request)
     if in_lines is not None:
         in_lines.write(pool)
     else:
-        deepcopy = draft.imported("from copy import deepcopy")  # the program may change its arrays
-        draft.write(request.arguments["inputs"], f"{deepcopy}({{old}})")
+        inputs = request.arguments["inputs"]
+        if not _are_new(inputs, draft):  # the program may change its arrays
+            deepcopy = draft.imported("from copy import deepcopy")
+            draft.write(inputs, f"{deepcopy}({{old}})")
         _call_helper(request, _function(False, draft), pool)
     if callback is not None:
         draft.helpers.add("in_turn")
         draft.change(call, partial(_with_callback, callback, draft.text(owner(call)), draft))
+
+
+def _are_new(inputs: ast.expr, draft: Draft) -> bool:
+    """True if all inputs are lists of arrays that the call of the request makes."""
+    if not isinstance(inputs, ast.Dict):
+        return False
+    rows = [row for value in inputs.values for row in getattr(value, "elts", [value])]
+    return all(_is_new(row, draft) for row in rows)
+
+
+def _is_new(row: ast.expr, draft: Draft) -> bool:
+    """True for a call that makes an array. With ``copy=False`` it may be another one's."""
+    if not isinstance(row, ast.Call) or {x.arg for x in row.keywords} & {"copy", None}:
+        return False
+    functions = draft.evaluator.of(row.func)
+    return bool(functions) and functions <= _NEW_ARRAYS
 
 
 def _sorts_requests(draft: Draft) -> bool:

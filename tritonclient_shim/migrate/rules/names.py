@@ -72,27 +72,39 @@ def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
-    """Return ``grpc`` or ``http``; '' if the program chooses."""
-    number = draft.constant(node)
-    if number in (0, 1) and not isinstance(number, bool):
-        return PROTOCOLS[int(str(number))]
+    """Return ``grpc`` or ``http``; '' if the program chooses.
+
+    ``--to`` decides only what the source does not: each of several written protocols stays.
+    """
+    written = written_protocol(node, draft)
+    if written:
+        return written
     values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
-    written: list[ast.AST] = [item.node for item in bindings] or [node]
     names = {_name_of(value) for value in values}
-    source = written[0] if len(written) == 1 else None
-    is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
-    is_written = is_name or source in [getattr(value, "creation", ...) for value in values]
-    if is_written and len(names) == 1 and "" not in names:
-        return names.pop()
-    is_choice = len(written) > 1 or isinstance(written[0], (ast.IfExp, ast.Subscript))
-    if draft.options.to and (is_choice or "" in names or len(names) < 2):
-        return draft.options.to  # unless the file uses each of several
+    choices: list[ast.AST] = [item.node for item in bindings] or [node]
+    is_choice = len(choices) > 1 or isinstance(choices[0], (ast.IfExp, ast.Subscript))
+    if draft.options.to and (is_choice or "" in names or not names):
+        return draft.options.to
     is_named = any(any(map(is_protocol, draft.evaluator.of(part))) for part in ast.walk(node))
     if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
         raise Refused(_BY_NAME)
     if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
+
+
+def written_protocol(node: ast.expr, draft: Draft) -> str:
+    """Return the protocol that an expression or its only assignment names; '' for none."""
+    number = draft.constant(node)
+    if number in (0, 1) and not isinstance(number, bool):
+        return PROTOCOLS[int(str(number))]
+    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    names = {_name_of(value) for value in values}
+    sources: list[ast.AST] = [item.node for item in bindings] or [node]
+    source = sources[0] if len(sources) == 1 else None
+    is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
+    is_written = is_name or source in [getattr(value, "creation", ...) for value in values]
+    return names.pop() if is_written and len(names) == 1 else ""
 
 
 def _name_of(value: Value) -> str:

@@ -70,7 +70,12 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft, contexts.group)
     if reads:
-        return Plan(what="get_model_config(model_name)", also=lambda: _change_reads(reads, draft))
+        is_test = any(isinstance(read, ast.Compare) for read, _, _ in reads)
+        return Plan(
+            what="get_model_config(model_name)",
+            unsafe=(UnsafeChange.LOADED_MODEL,) if is_test else (),
+            also=lambda: _change_reads(reads, draft),
+        )
     model = _model(call, draft, contexts.group)
     unsafe = [UnsafeChange.STATUS_OF_ALL] if model is None else []
     parts = (owner(call), model or "")
