@@ -47,6 +47,8 @@ _PROCESSES = re.compile(
     r"|joblib|billiard|celery)\b|\bos\.fork\(|\bProcessPoolExecutor\b",
     re.M,
 )
+#: What may be classes in outputs: every format that is not written as RAW.
+_CLASSES = re.compile(r"\bCLASS\b|ResultFormat(?!\.RAW\b)")
 _SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
 _MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
 _ERROR = f"{API}.InferenceServerException"
@@ -229,6 +231,9 @@ class Beside:
         self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
         texts = [file.text.decode("utf-8", "replace") for file in related]
         self.has_processes = any(map(starts_processes, texts))
+        self.may_ask_for_classes = any(map(may_ask_for_classes, texts))
+        #: of the clients of other files
+        self.protocols: set[str] = set().union(*map(_protocols, related))
         #: clients of other files may speak HTTP, whose errors may be OSError
         self.speaks_http = any(map(_may_speak_http, related))
         self.has_regions = any(b"shared_memory" in file.text for file in related)
@@ -260,6 +265,24 @@ def _may_speak_http(file: _File) -> bool:
     """True if contexts of a file may speak HTTP."""
     names_http = b"HTTP" in file.text or b"from_str" in file.text
     return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
+
+
+def _protocols(file: _File) -> set[str]:
+    """Return the protocols that clients of a file may speak: one only if it names no other."""
+    text = file.text
+    if not _LEGACY.search(text) and b"tritonclient" not in text:
+        return set()
+    if b"from_str" not in text:
+        if b"GRPC" in text and b"http" not in text.lower():
+            return {"grpc"}
+        if b"HTTP" in text and b"grpc" not in text.lower():
+            return {"http"}
+    return {"grpc", "http"}
+
+
+def may_ask_for_classes(text: str) -> bool:
+    """True if a file may have the format CLASS, by its name or as a value."""
+    return bool(_CLASSES.search(text))
 
 
 def starts_processes(text: str) -> bool:

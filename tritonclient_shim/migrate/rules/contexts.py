@@ -71,6 +71,7 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
         function = "http_client"
     elif protocol == "http":
         after += _TIMEOUTS
+    draft.sends_headers |= sends_headers and headers is not None
     draft.helpers.update((function or "with_headers", "AskedClient"))  # it imports what it reads
 
     def text(old: str) -> str:
