@@ -101,6 +101,7 @@ class Draft:
         self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.sends_headers = False  # a client gets headers of the file
+        self.shares_clients = self.has_threads  # several threads may use one
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
     def has(self, *ids: str) -> bool:
@@ -276,6 +277,8 @@ class Draft:
             facts.add("without_classes")
         if not self.sends_headers:
             facts.add("without_headers")
+        if not self.shares_clients:
+            facts.add("without_threads")
         return frozenset(facts)
 
     def _has_import(self, name: str, line: str) -> bool:

@@ -20,13 +20,16 @@ _SOURCES = (
     "over_http",
     "without_classes",
     "without_headers",
+    "without_threads",
     "memory",
     "models",
     "status",
     "stub",
 )
-#: The sources whose names replace others where a fact of the same name is certain.
-FACTS = frozenset(("over_grpc", "over_http", "without_classes", "without_headers"))
+#: The sources whose names replace those of earlier sources where a fact of this name is certain.
+FACTS = frozenset(
+    ("over_grpc", "over_http", "without_classes", "without_headers", "without_threads")
+)
 _OURS = "from tritonclient_shim."
 _UNTOUCHED = ('"""', "#")
 
@@ -90,14 +93,18 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
 
 def _variant(facts: frozenset[str]) -> list[Part]:
     """Return the parts for files of which these facts are certain."""
-    special = {name for part in _parts() if part.source in facts for name in part.binds}
-    variant = []
+    variant: list[Part] = []
     for part in _parts():
-        replaces = part.source in facts
-        is_replaced = part.source in FACTS or bool(part.binds & special)
-        if replaces or not is_replaced:
+        if part.source in facts:
+            variant = [earlier for earlier in variant if not _is_replaced(earlier, part)]
+        if part.source in facts or part.source not in FACTS:
             variant.append(part)
     return variant
+
+
+def _is_replaced(earlier: Part, part: Part) -> bool:
+    """True if a part binds a name that an earlier definition binds."""
+    return bool(earlier.source) and not earlier.binds.isdisjoint(part.binds)
 
 
 def parts_of(wanted: Iterable[str], facts: frozenset[str] = frozenset()) -> list[Part]:
