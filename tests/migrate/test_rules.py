@@ -698,6 +698,18 @@ def test_helpers_that_a_file_can_reach() -> None:
     assert "tritonclient.grpc as" not in over_http and "module_of" not in over_http
 
 
+@pytest.mark.parametrize("headers", ["None", "['a: 1']"])
+def test_clients_of_one_thread(headers: str) -> None:
+    """A client of a file without threads has one connection, also where it sends headers."""
+    health = f'h = ServerHealthContext("u", ProtocolType.from_str(text), http_headers={headers})\n'
+    alone = migrated(STAR + health).after.decode()
+    assert "ThreadClient" not in alone
+    is_wrapped = "with_headers(connect(protocol_name(text), \"u\"), ['a: 1'])" in alone
+    assert is_wrapped is (headers != "None")
+    in_threads = migrated(f"import threading\n{STAR}{health}").after.decode()
+    assert "class ThreadClient(" in in_threads and "with_headers(connect(" not in in_threads
+
+
 @pytest.mark.parametrize(
     "formats",
     [
@@ -732,3 +744,20 @@ def test_helpers_of_linked_files(tmp_path: Path) -> None:
     assert "def module_of(" in helpers_beside(http_context)
     assert "def module_of(" in helpers_beside(CONTEXT.replace("GRPC", "from_str(text)"))
     assert "def class_of(" in helpers_beside("form = InferContext.ResultFormat.CLASS\n")
+
+
+def test_modules_that_an_importer_imports_itself(tmp_path: Path) -> None:
+    """A file does not import a module for an importer that imports it itself."""
+    library = tmp_path / "library.py"
+    library.write_text(f"{STAR}def connect():\n    return {CONTEXT[6:]}", "utf-8")
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nfrom library import connect\nprint(sys.argv)\n", "utf-8")
+    options = MigrateOptions("", unsafe=True)
+
+    def library_after() -> str:
+        program = Program([str(script), str(library)], is_whole=True)
+        return migrate(str(library), library.read_bytes(), options, program).after.decode()
+
+    assert "import sys" not in library_after()
+    script.write_text("from library import connect, sys\nprint(sys.argv)\n", "utf-8")
+    assert "import sys" in library_after()

@@ -355,6 +355,7 @@ def _names_in(path: str, text: bytes) -> _Names:
         alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     bound = {name for scope in scopes.of_node.values() for name in _bound(scope.bindings)}
+    modules = _imported_modules(tree, scopes.module.bindings)
     variables = {node.id for node in nodes if isinstance(node, ast.Name)}
     own = set(_own_attributes(tree))
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
@@ -362,7 +363,7 @@ def _names_in(path: str, text: bytes) -> _Names:
     stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
     texts = set(filter(str.isidentifier, map(_last_word, nodes)))  # for getattr and mocks
     return _Names(
-        free=frozenset((variables - bound - star) | imported | texts),
+        free=frozenset((variables - bound - star - modules) | imported | texts),
         attributes=frozenset(node.attr for node in attributes),
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=_CLASS_NAMES & (stored | texts),
@@ -375,6 +376,13 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     for name, own in bindings.items():
         if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
+
+
+def _imported_modules(tree: ast.Module, bindings: dict[str, list[Binding]]) -> set[str]:
+    """Return the names of a file that only ``import sys`` binds: no other file provides these."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    aliases = {alias for node in imports for alias in node.names}
+    return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
 
 
 def _own_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
