@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Collection, NamedTuple
 
-from tritonclient_shim.migrate.emitted import parts_of
+from tritonclient_shim.migrate.emitted import FACTS, parts_of
 from tritonclient_shim.migrate.files import Migrated, migrate
 from tritonclient_shim.migrate.options import MigrateOptions
 
@@ -25,8 +26,11 @@ def body(source: str, to: str = "", unsafe: bool = True) -> str:
     """Return the statements of a migrated source after its star import, without helpers."""
     migration = migrated(STAR + "#---\n" + source, to, unsafe)
     text = migration.after.decode().partition("#---\n")[2]
-    parts = [part for grpc in (False, True) for part in parts_of(migration.helpers, grpc)]
-    for part in parts:  # they are below an import of the source, if it has one
+    facts = [
+        chosen for size in range(len(FACTS) + 1) for chosen in combinations(sorted(FACTS), size)
+    ]
+    parts = [part for chosen in facts for part in parts_of(migration.helpers, frozenset(chosen))]
+    for part in dict.fromkeys(parts):  # they are below an import of the source, if it has one
         text = text.replace(f"{part.text}\n", "") if part.source else text
     return text.lstrip("\n")
 
@@ -61,9 +65,9 @@ def run(script: Path, *arguments: str) -> Ran:
     return Ran(done.returncode, done.stdout)
 
 
-def helpers_text(*names: str, over_grpc: bool = False) -> str:
-    """Return the text of some helpers and of all that they need."""
-    return "".join(f"{part.text}\n" for part in parts_of(names, over_grpc))
+def helpers_text(*names: str, facts: Collection[str] = ()) -> str:
+    """Return the text of some helpers and of all that they need, for files with these facts."""
+    return "".join(f"{part.text}\n" for part in parts_of(names, frozenset(facts)))
 
 
 def run_with_helpers(folder: Path, name: str, source: str) -> Ran:

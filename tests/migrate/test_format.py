@@ -14,7 +14,7 @@ import pytest
 from tests.migrate.migrating import migrate
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated
 from tests.migrate.table import PROGRAMS_FOLDER, STYLES_FOLDER
-from tritonclient_shim.migrate.emitted import parts_of
+from tritonclient_shim.migrate.emitted import FACTS, parts_of
 from tritonclient_shim.migrate.format import with_quotes, with_short_lines
 
 _RUFF = shutil.which("ruff") or ""
@@ -121,11 +121,11 @@ def test_lines_that_were_long_before() -> None:
     assert with_short_lines(line, f"x = 1\n{line}") == line
 
 
-@pytest.mark.parametrize("over_grpc", [False, True])
-def test_quotes_of_helpers(over_grpc: bool) -> None:
+@pytest.mark.parametrize("fact", sorted(FACTS))
+def test_quotes_of_helpers(fact: str) -> None:
     """Helpers have the quotes of the file, and no other change."""
     names = ("infer_exactly", "InferModel", "server_status", "InferStub", "infer_in_regions")
-    for part in parts_of([*names, "connect", "AskedClient", "RequestPool"], over_grpc):
+    for part in parts_of([*names, "connect", "AskedClient", "RequestPool"], frozenset([fact])):
         single = with_quotes(part.text, "'")
         assert ast.dump(ast.parse(single)) == ast.dump(ast.parse(part.text))
         assert with_quotes(single, '"') == part.text

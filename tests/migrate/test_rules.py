@@ -281,11 +281,11 @@ def test_error_of_a_constructor() -> None:
     assert "with_model(" not in body(made) + body(made + tried.format("other()"))
 
 
-@pytest.mark.parametrize("over_grpc", [True, False])
-def test_model_configuration_is_fetched_once(over_grpc: bool, triton: TritonServer) -> None:
+@pytest.mark.parametrize("facts", [["over_grpc"], []])
+def test_model_configuration_is_fetched_once(facts: list[str], triton: TritonServer) -> None:
     """Requests fetch the model's configuration once, also for arrays of other datatypes."""
     helpers: dict[str, Any] = {}
-    exec(helpers_text("infer_exactly", over_grpc=over_grpc), helpers)
+    exec(helpers_text("infer_exactly", facts=facts), helpers)
     with tritonclient.grpc.InferenceServerClient(triton.grpc) as client:
         fetch, fetched = client.get_model_config, []
 
@@ -684,3 +684,80 @@ def test_reasons_that_an_owner_understands(source: str, reason: str) -> None:
     reasons = [x.what for _, x in migrated(STAR + source, unsafe=False).uses if x.todo]
     assert reason in reasons
     assert not any("in the file that uses it" in other for other in reasons)
+
+
+def test_helpers_that_a_file_can_reach() -> None:
+    """A file gets no helpers for classes, headers or a protocol that it does not use."""
+    request = f"{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
+    text = migrated(STAR + request, unsafe=False).after.decode()
+    assert "def infer_exactly(" in text
+    for unreachable in ("class_of", "http", "header", "module_of"):
+        assert unreachable not in text
+    over_http = migrated(STAR + request.replace("GRPC", "HTTP")).after.decode()
+    assert "httpclient.InferInput(" in over_http
+    assert "tritonclient.grpc as" not in over_http and "module_of" not in over_http
+
+
+@pytest.mark.parametrize("headers", ["None", "['a: 1']"])
+def test_clients_of_one_thread(headers: str) -> None:
+    """A client of a file without threads has one connection, also where it sends headers."""
+    health = f'h = ServerHealthContext("u", ProtocolType.from_str(text), http_headers={headers})\n'
+    alone = migrated(STAR + health).after.decode()
+    assert "ThreadClient" not in alone
+    is_wrapped = "with_headers(connect(protocol_name(text), \"u\"), ['a: 1'])" in alone
+    assert is_wrapped is (headers != "None")
+    in_threads = migrated(f"import threading\n{STAR}{health}").after.decode()
+    assert "class ThreadClient(" in in_threads and "with_headers(connect(" not in in_threads
+
+
+@pytest.mark.parametrize(
+    "formats",
+    [
+        "(InferContext.ResultFormat.CLASS, 2)",
+        "getattr(InferContext.ResultFormat, text)",
+        "InferContext.ResultFormat[text]",
+    ],
+)
+def test_helpers_for_classes(formats: str) -> None:
+    """A file that may ask for classes gets the helper that returns these."""
+    request = f"{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
+    assert "def class_of(" in migrated(f"{STAR}{request}formats = {formats}\n").after.decode()
+
+
+def test_helpers_of_linked_files(tmp_path: Path) -> None:
+    """A file has helpers for the protocols and formats of the other files of its program."""
+    request = f"{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
+    other = tmp_path / "other.py"
+    script = tmp_path / "script.py"
+    script.write_text(f"{STAR}import other\n{request}", "utf-8")
+
+    def helpers_beside(text: str) -> str:
+        other.write_text(f"{STAR}{text}", "utf-8")
+        program = Program([str(script), str(other)], is_whole=True)
+        options = MigrateOptions("", unsafe=True)
+        return migrate(str(script), script.read_bytes(), options, program).after.decode()
+
+    over_grpc = helpers_beside(f"def status():\n    return {CONTEXT}")
+    assert "def infer(" in over_grpc and "class_of" not in over_grpc
+    assert "import tritonclient.http" not in over_grpc
+    http_context = CONTEXT.replace("GRPC", "HTTP")
+    assert "def module_of(" in helpers_beside(http_context)
+    assert "def module_of(" in helpers_beside(CONTEXT.replace("GRPC", "from_str(text)"))
+    assert "def class_of(" in helpers_beside("form = InferContext.ResultFormat.CLASS\n")
+
+
+def test_modules_that_an_importer_imports_itself(tmp_path: Path) -> None:
+    """A file does not import a module for an importer that imports it itself."""
+    library = tmp_path / "library.py"
+    library.write_text(f"{STAR}def connect():\n    return {CONTEXT[6:]}", "utf-8")
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nfrom library import connect\nprint(sys.argv)\n", "utf-8")
+    options = MigrateOptions("", unsafe=True)
+
+    def library_after() -> str:
+        program = Program([str(script), str(library)], is_whole=True)
+        return migrate(str(library), library.read_bytes(), options, program).after.decode()
+
+    assert "import sys" not in library_after()
+    script.write_text("from library import connect, sys\nprint(sys.argv)\n", "utf-8")
+    assert "import sys" in library_after()

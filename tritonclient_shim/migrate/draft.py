@@ -12,7 +12,12 @@ from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of, shifted
 from tritonclient_shim.migrate.handlers import Handlers
 from tritonclient_shim.migrate.options import MigrateOptions, Refused, SiteOutcome, State
-from tritonclient_shim.migrate.program import Beside, Keeps, starts_processes
+from tritonclient_shim.migrate.program import (
+    Beside,
+    Keeps,
+    may_ask_for_classes,
+    starts_processes,
+)
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
@@ -63,6 +68,10 @@ class Draft:
         self.text_before = text
         # facts
         self.has_classes = self.has("TS063") or beside.has_classes  # in outputs of requests
+        #: the program may ask for classes, or name a format that is not known
+        self.may_ask_for_classes = (
+            self.has_classes or beside.may_ask_for_classes or may_ask_for_classes(text)
+        )
         #: modules may run functions in threads, or other files of the program do
         self.has_threads = bool(_THREADED.search(text)) or beside.linked
         #: other processes may get objects, or inherit them
@@ -91,6 +100,8 @@ class Draft:
         #: contexts for requests stay that other code makes or gets
         self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
+        self.sends_headers = False  # a client gets headers of the file
+        self.shares_clients = self.has_threads  # several threads may use one
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
 
     def has(self, *ids: str) -> bool:
@@ -229,7 +240,7 @@ class Draft:
 
     def called(self, name: str) -> str:
         """Return the name of a helper or a new variable. Add ``_`` where the file has the name."""
-        if is_written(name, self.over_grpc, self.text_before):
+        if is_written(name, self.facts, self.text_before):
             return name
         while name in self._names:
             name += "_"
@@ -256,9 +267,19 @@ class Draft:
         return {line for name, line in self._imports.items() if name in names}
 
     @property
-    def over_grpc(self) -> bool:
-        """True if all clients that the file can have speak gRPC."""
-        return self.modules == {"grpc"} and not self.beside.linked
+    def facts(self) -> frozenset[str]:
+        """Return what is certain of the file, by which the helpers are chosen."""
+        facts = set()
+        protocols = self.modules | self.beside.protocols
+        if len(protocols) == 1:
+            facts.add(f"over_{next(iter(protocols))}")
+        if not self.may_ask_for_classes:
+            facts.add("without_classes")
+        if not self.sends_headers:
+            facts.add("without_headers")
+        if not self.shares_clients:
+            facts.add("without_threads")
+        return frozenset(facts)
 
     def _has_import(self, name: str, line: str) -> bool:
         """True if a name is only that of an import, or of the v1 name that it replaces."""

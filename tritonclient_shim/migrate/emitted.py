@@ -14,9 +14,22 @@ from tritonclient_shim.scan.sources import content
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
-_SOURCES = ("requests", "over_grpc", "memory", "models", "status", "stub")
-#: The source whose names replace others where every client speaks gRPC.
-_OVER_GRPC = "over_grpc"
+_SOURCES = (
+    "requests",
+    "over_grpc",
+    "over_http",
+    "without_classes",
+    "without_headers",
+    "without_threads",
+    "memory",
+    "models",
+    "status",
+    "stub",
+)
+#: The sources whose names replace those of earlier sources where a fact of this name is certain.
+FACTS = frozenset(
+    ("over_grpc", "over_http", "without_classes", "without_headers", "without_threads")
+)
 _OURS = "from tritonclient_shim."
 _UNTOUCHED = ('"""', "#")
 
@@ -78,31 +91,36 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
     return text
 
 
-def _variant(over_grpc: bool) -> list[Part]:
-    """Return the parts for files whose clients all speak gRPC, or for any file."""
-    special = {name for part in _parts() if part.source == _OVER_GRPC for name in part.binds}
-    variant = []
+def _variant(facts: frozenset[str]) -> list[Part]:
+    """Return the parts for files of which these facts are certain."""
+    variant: list[Part] = []
     for part in _parts():
-        is_special = part.source == _OVER_GRPC
-        if is_special is over_grpc or not part.binds & special:
+        if part.source in facts:
+            variant = [earlier for earlier in variant if not _is_replaced(earlier, part)]
+        if part.source in facts or part.source not in FACTS:
             variant.append(part)
     return variant
 
 
-def parts_of(wanted: Iterable[str], over_grpc: bool = False) -> list[Part]:
+def _is_replaced(earlier: Part, part: Part) -> bool:
+    """True if a part binds a name that an earlier definition binds."""
+    return bool(earlier.source) and not earlier.binds.isdisjoint(part.binds)
+
+
+def parts_of(wanted: Iterable[str], facts: frozenset[str] = frozenset()) -> list[Part]:
     """Return the parts with these names and all that they need: imports, and definitions."""
     names = set(wanted)
     size = -1
     needed: list[Part] = []
     while size < len(names):
         size = len(names)
-        needed = [part for part in _variant(over_grpc) if part.binds & names]
+        needed = [part for part in _variant(facts) if part.binds & names]
         names.update(*(part.reads for part in needed))
     return needed
 
 
-def is_written(name: str, over_grpc: bool, text: str) -> bool:
+def is_written(name: str, facts: frozenset[str], text: str) -> bool:
     """True if a file has the part with a name already, from an earlier migration."""
-    parts = [part for part in _variant(over_grpc) if part.source and name in part.binds]
+    parts = [part for part in _variant(facts) if part.source and name in part.binds]
     text = with_quotes(text, '"')
     return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)

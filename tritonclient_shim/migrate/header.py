@@ -196,9 +196,9 @@ class FileHeader:
 
 def _definitions(draft: Draft) -> tuple[list[str], set[str]]:
     """Return the functions and constants that the file needs and lacks, and what they import."""
-    text, over_grpc = draft.text_before, draft.over_grpc
-    missing = {name for name in draft.helpers if not is_written(name, over_grpc, text)}
-    parts = parts_of(missing, over_grpc)
+    text, facts = draft.text_before, draft.facts
+    missing = {name for name in draft.helpers if not is_written(name, facts, text)}
+    parts = parts_of(missing, facts)
     names, imported = {}, set()
     for part in parts:
         for name in part.binds:
@@ -207,7 +207,7 @@ def _definitions(draft: Draft) -> tuple[list[str], set[str]]:
                 imported.add(names[name])
     definitions = []
     for part in parts:
-        is_there = any(is_written(name, over_grpc, text) for name in part.binds)
+        is_there = any(is_written(name, facts, text) for name in part.binds)
         if part.source and not is_there:
             definitions.append(with_quotes(part.renamed(names), quote_of(text)))
     return definitions, imported

@@ -47,6 +47,8 @@ _PROCESSES = re.compile(
     r"|joblib|billiard|celery)\b|\bos\.fork\(|\bProcessPoolExecutor\b",
     re.M,
 )
+#: What may be classes in outputs: every format that is not written as RAW.
+_CLASSES = re.compile(r"\bCLASS\b|ResultFormat(?!\.RAW\b)")
 _SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
 _MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
 _ERROR = f"{API}.InferenceServerException"
@@ -229,6 +231,9 @@ class Beside:
         self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
         texts = [file.text.decode("utf-8", "replace") for file in related]
         self.has_processes = any(map(starts_processes, texts))
+        self.may_ask_for_classes = any(map(may_ask_for_classes, texts))
+        #: of the clients of other files
+        self.protocols: set[str] = set().union(*map(_protocols, related))
         #: clients of other files may speak HTTP, whose errors may be OSError
         self.speaks_http = any(map(_may_speak_http, related))
         self.has_regions = any(b"shared_memory" in file.text for file in related)
@@ -260,6 +265,24 @@ def _may_speak_http(file: _File) -> bool:
     """True if contexts of a file may speak HTTP."""
     names_http = b"HTTP" in file.text or b"from_str" in file.text
     return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
+
+
+def _protocols(file: _File) -> set[str]:
+    """Return the protocols that clients of a file may speak: one only if it names no other."""
+    text = file.text
+    if not _LEGACY.search(text) and b"tritonclient" not in text:
+        return set()
+    if b"from_str" not in text:
+        if b"GRPC" in text and b"http" not in text.lower():
+            return {"grpc"}
+        if b"HTTP" in text and b"grpc" not in text.lower():
+            return {"http"}
+    return {"grpc", "http"}
+
+
+def may_ask_for_classes(text: str) -> bool:
+    """True if a file may have the format CLASS, by its name or as a value."""
+    return bool(_CLASSES.search(text))
 
 
 def starts_processes(text: str) -> bool:
@@ -332,6 +355,7 @@ def _names_in(path: str, text: bytes) -> _Names:
         alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     bound = {name for scope in scopes.of_node.values() for name in _bound(scope.bindings)}
+    modules = _imported_modules(tree, scopes.module.bindings)
     variables = {node.id for node in nodes if isinstance(node, ast.Name)}
     own = set(_own_attributes(tree))
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
@@ -339,7 +363,7 @@ def _names_in(path: str, text: bytes) -> _Names:
     stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
     texts = set(filter(str.isidentifier, map(_last_word, nodes)))  # for getattr and mocks
     return _Names(
-        free=frozenset((variables - bound - star) | imported | texts),
+        free=frozenset((variables - bound - star - modules) | imported | texts),
         attributes=frozenset(node.attr for node in attributes),
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=_CLASS_NAMES & (stored | texts),
@@ -352,6 +376,13 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     for name, own in bindings.items():
         if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
+
+
+def _imported_modules(tree: ast.Module, bindings: dict[str, list[Binding]]) -> set[str]:
+    """Return the names of a file that only ``import sys`` binds: no other file provides these."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    aliases = {alias for node in imports for alias in node.names}
+    return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
 
 
 def _own_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:

@@ -4,7 +4,7 @@ import numpy as np
 import tritonclient.grpc as grpcclient
 from tritonclient.utils import np_to_triton_dtype
 
-from tritonclient_shim.migrate.helpers.requests import CONFIGS, bytes_only, class_of, stacked
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, bytes_only, rows_of, stacked
 
 
 def infer(client, model_name, inputs, outputs, **options):
@@ -18,12 +18,7 @@ def infer(client, model_name, inputs, outputs, **options):
         tensors.append(tensor)
     wanted = [grpcclient.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
     reply = client.infer(model_name, tensors, outputs=wanted, **options)
-    results = {}
-    for name, classes in outputs.items():
-        array = reply.as_numpy(name).copy()
-        rows = list(array) if batches else [array]
-        results[name] = [[class_of(x) for x in row.flat] for row in rows] if classes else rows
-    return results
+    return rows_of(reply, outputs, batches)
 
 
 def model_config(client, model_name):

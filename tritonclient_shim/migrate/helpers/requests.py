@@ -103,6 +103,11 @@ def infer(client, model_name, inputs, outputs, **options):
         tensors.append(tensor)
     wanted = [triton.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
     reply = client.infer(model_name, tensors, outputs=wanted, **options)
+    return rows_of(reply, outputs, batches)
+
+
+def rows_of(reply, outputs, batches):
+    """Return the outputs for each entry of the batch: arrays, or lists of classes."""
     results = {}
     for name, classes in outputs.items():
         array = reply.as_numpy(name).copy()

@@ -27,6 +27,8 @@ from tritonclient_shim.migrate.unsafe import UnsafeChange
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
 _LABELS = {"grpc": "gRPC", "http": "HTTP"}
+#: The helpers with a parameter for headers, beside ``connect`` for threads.
+_WITH_HEADERS = ("http_client", "ThreadClient")
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
@@ -74,16 +76,22 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
         function = "http_client"
     elif protocol == "http":
         after += _TIMEOUTS
-    draft.helpers.update((function or "with_headers", "AskedClient"))  # it imports what it reads
+    draft.sends_headers |= sends_headers and headers is not None
+    draft.shares_clients |= contexts.shared
+    # the header of the file takes those that it reads
+    draft.helpers.update((function or "with_headers", "with_headers", "AskedClient"))
 
     def text(old: str) -> str:
         sent = draft.new(headers) if headers is not None and sends_headers else ""
         called = draft.called(function) if function else ""
         called = called or f"{client_module(protocol, draft)}.InferenceServerClient"
         before = [] if protocol else [draft.new(arguments["protocol"])]
-        more = [*after, f"headers={sent}"] if sent and function else after
+        is_connect = function == "connect" and draft.shares_clients
+        takes_headers = is_connect or function in _WITH_HEADERS
+        more = [*after, f"headers={sent}"] if sent and takes_headers else after
         new = draft.edits.call_text(call, called, names, before, kept, more)
-        new = f"{draft.called('with_headers')}({new}, {sent})" if sent and not function else new
+        if sent and not takes_headers:
+            new = f"{draft.called('with_headers')}({new}, {sent})"
         return f"{draft.called('AskedClient')}({new})" if contexts.asks else new
 
     return text

@@ -1,0 +1,33 @@
+"""Helpers of files whose clients all speak HTTP, in place of those of the same names."""
+
+import numpy as np
+import tritonclient.http as httpclient
+from google.protobuf import json_format
+from tritonclient.grpc import model_config_pb2
+from tritonclient.utils import np_to_triton_dtype
+
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, bytes_only, rows_of, stacked
+
+
+def infer(client, model_name, inputs, outputs, **options):
+    """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
+    batches = model_config(client, model_name).max_batch_size > 0
+    tensors = []
+    for name, rows in inputs.items():
+        array = bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+        tensor = httpclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
+        tensor.set_data_from_numpy(array)
+        tensors.append(tensor)
+    wanted = [httpclient.InferRequestedOutput(name, class_count=k) for name, k in outputs.items()]
+    reply = client.infer(model_name, tensors, outputs=wanted, **options)
+    return rows_of(reply, outputs, batches)
+
+
+def model_config(client, model_name):
+    """Return the configuration of a model. Each client asks once."""
+    configs = CONFIGS.setdefault(client, {})
+    if model_name not in configs:
+        reply = client.get_model_config(model_name)
+        config = json_format.ParseDict(reply, model_config_pb2.ModelConfig(), True)
+        configs[model_name] = config
+    return configs[model_name]
