@@ -109,5 +109,5 @@ def test_reason_names_the_rows() -> None:
     rows = (UnsafeChange.DECIMALS, UnsafeChange.REGION_STATUS)
     assert reason_of(rows) == (
         f"unsafe: {rows[0].difference}; {rows[1].difference}; --unsafe rewrites it "
-        f"(rows 1, {rows[1].number} in docs/migrate.md)"
+        f"(rows 1, {rows[1].number})"
     )

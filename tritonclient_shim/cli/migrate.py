@@ -210,7 +210,7 @@ def _use_lines(work: _Work) -> str:
         state = f"{outcome.state.value}{numbers}"
         lines.append(f"{row.place}: {row.entry.id} {state}: {outcome.what}\n")
     if rows:
-        lines.append("\nWhat may differ, by the rows of the table in docs/migrate.md:\n")
+        lines.append("\nWhat may differ, by the rows of the table of unsafe changes:\n")
     for change in UnsafeChange:
         if change in rows:
             lines.append(f"row {change.number}: {change.change}: {change.difference}\n")

@@ -125,7 +125,7 @@ class UnsafeChange(Enum):
 def reason_of(rows: Sequence[UnsafeChange]) -> str:
     """Return why a use stays without ``--unsafe``."""
     differences = "; ".join(row.difference for row in rows)
-    return f"unsafe: {differences}; --unsafe rewrites it ({numbers_of(rows)} in docs/migrate.md)"
+    return f"unsafe: {differences}; --unsafe rewrites it ({numbers_of(rows)})"
 
 
 def numbers_of(rows: Iterable[UnsafeChange]) -> str:
