@@ -7,7 +7,8 @@ checks and binds the rest: data, numbers and ids. A call of another kind compile
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Callable
 
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.model import V1Input, V1Request
@@ -25,7 +26,8 @@ from tritonclient_shim.translate.to_v1 import ReplyPlan
 from tritonclient_shim.translate.to_v2 import CallPlan
 
 
-class RequestPlan(NamedTuple):
+@dataclass(frozen=True)
+class RequestPlan:
     """What requests of one kind share: how they become v2 calls, and how replies are read.
 
     These are for one model, have equal inputs but for the data, equal outputs, and the same batch

@@ -8,6 +8,7 @@ tensor bytes by the rules of v1: bytes are reinterpreted, never converted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
 from typing import Any, Callable, MutableMapping, NamedTuple, Protocol
@@ -49,7 +50,8 @@ _LARGEST_SIZE = 2**63 - 1  # of a dimension on the wire
 LookUp = Callable[[object], ReadableRegion]
 
 
-class RequestedOutput(NamedTuple):
+@dataclass(frozen=True)
+class RequestedOutput:
     """A requested output, and the caller's key under which its result is put."""
 
     key: Any  # the object the caller used as key; it is the key of the result too
@@ -57,7 +59,8 @@ class RequestedOutput(NamedTuple):
     region: ReadableRegion | None = None
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True)
+class Options:
     """What a context makes of a reply: the results that the caller asked for."""
 
     outputs: tuple[RequestedOutput, ...] = ()
@@ -143,7 +146,8 @@ def _name(profile: ModelProfile, side: str, key: Any) -> str:
 kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
 
 
-class InputBinder(NamedTuple):
+@dataclass(frozen=True)
+class InputBinder:
     """Makes one input of what the caller gives for it.
 
     ``kinds`` are the kinds of the arrays that it is compiled for; None for anything but a list of
