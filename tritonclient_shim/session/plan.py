@@ -116,11 +116,13 @@ class Plan:
     def bind(
         self,
         arguments: RunArguments,
-        numbers: request.Numbers,
         shapes: request.StickyShapes,
         look_up: LookUp,
         model_version: int,
         correlation_id: int,
+        flags: int,
+        priority: int,
+        timeout_us: int,
         next_id: Callable[[], int],
     ) -> V1Request:
         """Return the request of these arguments. Raise v1's errors of inputs.
@@ -143,9 +145,9 @@ class Plan:
             tuple(inputs),
             self._outputs,
             correlation_id,
-            numbers.flags,
-            numbers.priority,
-            numbers.timeout_us,
+            flags,
+            priority,
+            timeout_us,
             next_id(),
         )
         if self._complete is not self.profile:
