@@ -112,8 +112,7 @@ class V1Input(NamedTuple):
     datatype: str = ""  # of the arrays given, where the model declares none; KServe v2 name
 
 
-@dataclass(frozen=True)
-class OutputForm:
+class OutputForm(NamedTuple):
     """The form of an output: its tensor, or the best classes of each batch entry."""
 
     is_classes: bool = False
