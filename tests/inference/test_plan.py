@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tensorrtserver.api import InferContext
 from tritonclient_shim import testing
-from tritonclient_shim.core.arguments import RunArguments
+from tritonclient_shim.core.arguments import UINT32, UINT64, RunArguments, unsigned
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -24,7 +24,6 @@ from tritonclient_shim.core.model import GRPC, InferReply, TensorOut
 from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.session import infer_session
 from tritonclient_shim.session.plan import Plan, compile_plan
-from tritonclient_shim.translate import request
 from tritonclient_shim.translate.result import results_of
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
@@ -116,14 +115,19 @@ def compiled(arguments: RunArguments, profile: ModelProfile = PROFILE) -> Plan:
 def bound(plan: Plan, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
     """Return request, call and kept shapes."""
     shapes: dict[str, tuple[int, ...]] = {}
-    numbers = request.numbers_of(arguments)
+    flags = unsigned(arguments.flags, UINT32, 2)
+    correlation_id = unsigned(arguments.correlation_id, UINT64, 4)
+    priority = unsigned(arguments.priority, UINT32, 5)
+    timeout_us = unsigned(arguments.timeout_us, UINT64, 6)
     v1_request = plan.bind(
         arguments=arguments,
-        numbers=numbers,
         shapes=shapes,
         look_up=_no_region,
         model_version=-1,
-        correlation_id=numbers.correlation_id,
+        correlation_id=correlation_id,
+        flags=flags,
+        priority=priority,
+        timeout_us=timeout_us,
         next_id=lambda: 7,
     )
     _, request_plan = plan.with_plan(v1_request, GRPC, profile)

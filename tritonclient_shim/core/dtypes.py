@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 
-class DataType(NamedTuple):
+@dataclass(frozen=True)
+class DataType:
     """One row: ``number`` and ``v1`` name from model_config.proto (docs/v1-behaviour.md §8.1)."""
 
     number: int
@@ -42,7 +43,7 @@ TABLE = (
     _row(12, "FP64", "float64", "fp64_contents", classes=True),
     _row(13, "BYTES", "object", "bytes_contents", v1="STRING"),
     # Newer than v1: keeps its number, has no array type (docs/v1-behaviour.md §8.3).
-    _row(14, "BF16", None)._replace(itemsize=2),
+    replace(_row(14, "BF16", None), itemsize=2),
 )
 
 BY_NUMBER: dict[int, DataType] = {row.number: row for row in TABLE}

@@ -4,7 +4,8 @@ A legacy call of either front becomes a :class:`V1Request`, then an :class:`Infe
 terms of KServe v2, where every shape includes the batch dimension. The reply is an
 :class:`InferReply`, then a :class:`V1Reply`. All records are immutable, and know no network and no
 legacy argument. Records of each request are named tuples, which are several times cheaper to make
-than frozen dataclasses. The other records are dataclasses.
+than frozen dataclasses. The other records, those of plans too, are dataclasses: their fields are
+cheaper to read.
 """
 
 from __future__ import annotations

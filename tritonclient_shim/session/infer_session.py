@@ -8,7 +8,7 @@ from typing import Any, Callable, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.concurrency import forks
-from tritonclient_shim.core.arguments import RunArguments
+from tritonclient_shim.core.arguments import UINT32, UINT64, RunArguments, unsigned
 from tritonclient_shim.core.errors import (
     BackendError,
     InferenceServerException,
@@ -38,7 +38,7 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
 from tritonclient_shim.translate.constructors import Headers
-from tritonclient_shim.translate.request import Options, numbers_of
+from tritonclient_shim.translate.request import Options
 from tritonclient_shim.translate.result import results_of
 
 _NO_STATUS = "status request did not return status"
@@ -266,16 +266,21 @@ class InferSession(ServerSession):
                 plan = compile_plan(profile, arguments, lookup)
                 datatypes = {name: spec.datatype for name, spec in profile.inputs.items()}
                 check_datatypes(datatypes, arguments.inputs)
-            numbers = numbers_of(arguments)
-            if numbers.correlation_id and profile.dialect.keeps_sequences:
-                self.correlation_id = numbers.correlation_id
+            flags = unsigned(arguments.flags, UINT32, 2)
+            correlation_id = unsigned(arguments.correlation_id, UINT64, 4)
+            priority = unsigned(arguments.priority, UINT32, 5)
+            timeout_us = unsigned(arguments.timeout_us, UINT64, 6)
+            if correlation_id and profile.dialect.keeps_sequences:
+                self.correlation_id = correlation_id
             v1_request = plan.bind(
                 arguments=arguments,
-                numbers=numbers,
                 shapes=self._shapes,
                 look_up=lookup,
                 model_version=self.model_version,
-                correlation_id=numbers.correlation_id or self.correlation_id,
+                correlation_id=correlation_id or self.correlation_id,
+                flags=flags,
+                priority=priority,
+                timeout_us=timeout_us,
                 next_id=next_id,
             )
         except RegionError as error:  # a foreign handle, or a region that cannot be read

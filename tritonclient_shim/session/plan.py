@@ -8,7 +8,8 @@ plan.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Callable
 
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.model import V1Input, V1Request
@@ -26,7 +27,8 @@ from tritonclient_shim.translate.to_v1 import ReplyPlan
 from tritonclient_shim.translate.to_v2 import CallPlan
 
 
-class RequestPlan(NamedTuple):
+@dataclass(frozen=True)
+class RequestPlan:
     """What requests of one kind share: how they become v2 calls, and how replies are read.
 
     These are for one model, have equal inputs but for the data, equal outputs, and the same batch
@@ -115,11 +117,13 @@ class Plan:
     def bind(
         self,
         arguments: RunArguments,
-        numbers: request.Numbers,
         shapes: request.StickyShapes,
         look_up: LookUp,
         model_version: int,
         correlation_id: int,
+        flags: int,
+        priority: int,
+        timeout_us: int,
         next_id: Callable[[], int],
     ) -> V1Request:
         """Return the request of these arguments. Raise v1's errors of inputs.
@@ -142,9 +146,9 @@ class Plan:
             tuple(inputs),
             self._outputs,
             correlation_id,
-            numbers.flags,
-            numbers.priority,
-            numbers.timeout_us,
+            flags,
+            priority,
+            timeout_us,
             next_id(),
         )
         if self._complete is not self.profile:

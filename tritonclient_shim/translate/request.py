@@ -8,9 +8,10 @@ tensor bytes by the rules of v1: bytes are reinterpreted, never converted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
-from typing import Any, Callable, MutableMapping, NamedTuple, Protocol
+from typing import Any, Callable, MutableMapping, Protocol
 
 import numpy as np
 
@@ -49,7 +50,8 @@ _LARGEST_SIZE = 2**63 - 1  # of a dimension on the wire
 LookUp = Callable[[object], ReadableRegion]
 
 
-class RequestedOutput(NamedTuple):
+@dataclass(frozen=True)
+class RequestedOutput:
     """A requested output, and the caller's key under which its result is put."""
 
     key: Any  # the object the caller used as key; it is the key of the result too
@@ -57,40 +59,30 @@ class RequestedOutput(NamedTuple):
     region: ReadableRegion | None = None
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True)
+class Options:
     """What a context makes of a reply: the results that the caller asked for."""
 
     outputs: tuple[RequestedOutput, ...] = ()
     batch_size: int = 0  # as asked; the request has at least 1 (docs/v1-behaviour.md §3.5)
 
 
-class Numbers(NamedTuple):
-    """The numbers of a request, as v1's C layer saw them."""
-
-    flags: int
-    batch_size: int
-    correlation_id: int  # 0: keep the context's
-    priority: int
-    timeout_us: int
-
-
-def numbers_of(run: RunArguments) -> Numbers:
-    """Return the numbers. Raise ctypes.ArgumentError for what is no integer."""
+def _batch_size(run: RunArguments) -> int:
+    """Return the batch size. Raise ctypes.ArgumentError for a number that is no integer."""
     # v1's C layer looked at the flags before the batch size (docs/v1-behaviour.md §3.9).
-    return Numbers(  # by position, see CallPlan.bind
-        unsigned(run.flags, UINT32, 2),
-        unsigned(run.batch_size, UINT64, 3),
-        unsigned(run.correlation_id, UINT64, 4),
-        unsigned(run.priority, UINT32, 5),
-        unsigned(run.timeout_us, UINT64, 6),
-    )
+    unsigned(run.flags, UINT32, 2)
+    batch_size = unsigned(run.batch_size, UINT64, 3)
+    unsigned(run.correlation_id, UINT64, 4)
+    unsigned(run.priority, UINT32, 5)
+    unsigned(run.timeout_us, UINT64, 6)
+    return batch_size
 
 
 def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> Options:
     """Return the options. Check in v1's order: types of inputs, numbers, outputs, batch size
     (docs/v1-behaviour.md §3.2).
     """
-    batch_size = numbers_of(run).batch_size
+    batch_size = _batch_size(run)
     outputs = run.outputs.items()
     requested = tuple([_output(profile, key, value, look_up) for key, value in outputs])
     # A model that does not batch has the effective maximum 1 (docs/v1-behaviour.md §3.5).
@@ -143,7 +135,8 @@ def _name(profile: ModelProfile, side: str, key: Any) -> str:
 kind_of_array = attrgetter("__class__", "dtype", "shape", "flags.c_contiguous")
 
 
-class InputBinder(NamedTuple):
+@dataclass(frozen=True)
+class InputBinder:
     """Makes one input of what the caller gives for it.
 
     ``kinds`` are the kinds of the arrays that it is compiled for; None for anything but a list of

@@ -33,7 +33,9 @@ def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any
     results: dict[Any, list[Any]] = {}
     by_name = {result.name: result for result in reply.outputs}
     asked = options.batch_size
-    for key, output, region in options.outputs:
+    for requested in options.outputs:
+        output = requested.output
+        region = requested.region
         # One output under two keys: v1 gave it to the first and missed it for the second.
         result = by_name.pop(output.name, None)
         if result is None:
@@ -60,7 +62,7 @@ def results_of(options: Options, reply: V1Reply, client_id: int = 0) -> dict[Any
         else:
             data = result.data or b""
             entries = read(arrays, result.datatype, result.dims, data, reply.batch_size)
-        results[key] = entries if asked else []
+        results[requested.key] = entries if asked else []
     return results
 
 

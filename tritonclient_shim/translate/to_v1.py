@@ -5,7 +5,7 @@ batch dimension; and error texts, since scripts test for v1's words.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Callable, Match, NamedTuple, Sequence
 
 import numpy as np
@@ -102,7 +102,8 @@ def version_number(version: str) -> int:
     return number if number < 2**63 else _LATEST
 
 
-class _OutputReader(NamedTuple):
+@dataclass(frozen=True)
+class _OutputReader:
     """Makes the v1 result of a requested output from its tensor in a reply.
 
     ``spec`` is None if only the tensor has the data type.

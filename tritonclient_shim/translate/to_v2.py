@@ -7,8 +7,9 @@ or a v2 server words the refusal differently. They are refused here as v1's serv
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple, Sequence
+from typing import Sequence
 
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import InvalidRequest, ServerError
@@ -31,7 +32,8 @@ from tritonclient_shim.servers.base import ModelProfile, TensorSpec, shape_text
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 
 
-class _Head(NamedTuple):
+@dataclass(frozen=True)
+class _Head:
     """A tensor of a call without its data."""
 
     name: str
@@ -39,7 +41,8 @@ class _Head(NamedTuple):
     shape: tuple[int, ...]
 
 
-class CallPlan(NamedTuple):
+@dataclass(frozen=True)
+class CallPlan:
     """The part of a call that requests of one kind share: all but data, numbers and ids."""
 
     model_name: str
