@@ -10,7 +10,7 @@ import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 from tritonclient.utils import deserialize_bytes_tensor
 
-from tritonclient_shim.migrate.helpers.requests import class_of, model_config
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, class_of, model_config
 from tritonclient_shim.migrate.helpers.status import config_with_platform
 
 SUCCESS = 1  # most programs name no other code
@@ -56,6 +56,7 @@ class InferStub:
     def __init__(self, channel):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         self.pool = ThreadPoolExecutor(256)
+        CONFIGS[self] = CONFIGS.setdefault(channel, {})  # programs make stubs for each request
 
     def get_model_config(self, name):
         """Return the configuration of a model."""
@@ -85,6 +86,8 @@ class InferStub:
             server = self.stub.ServerMetadata(service_pb2.ServerMetadataRequest(), timeout)
             if not request.model_name:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
+            for name in names:  # also where a request has asked before
+                CONFIGS[self][name] = self.get_model_config(name).config
             models = {name: Record(config=config_with_platform(self, name)) for name in names}
         except grpc.RpcError as error:
             return failed(error, request, unknown_model=5)  # INVALID_ARG
