@@ -86,8 +86,6 @@ class InferStub:
             server = self.stub.ServerMetadata(service_pb2.ServerMetadataRequest(), timeout)
             if not request.model_name:
                 names = [item.name for item in self.stub.RepositoryIndex(ready, timeout).models]
-            for name in names:  # also where a request has asked before
-                CONFIGS[self][name] = self.get_model_config(name).config
             models = {name: Record(config=config_with_platform(self, name)) for name in names}
         except grpc.RpcError as error:
             return failed(error, request, unknown_model=5)  # INVALID_ARG
