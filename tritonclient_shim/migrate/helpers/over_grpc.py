@@ -27,3 +27,8 @@ def model_config(client, model_name):
     if model_name not in configs:
         configs[model_name] = client.get_model_config(model_name).config
     return configs[model_name]
+
+
+def fetched_config(client, model_name):
+    """Return the configuration that a model has now."""
+    return client.get_model_config(model_name).config

@@ -133,13 +133,16 @@ def model_config(client, model_name):
     """Return the configuration of a model. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:
-        reply = client.get_model_config(model_name)
-        if isinstance(reply, dict):  # over HTTP
-            config = json_format.ParseDict(reply, model_config_pb2.ModelConfig(), True)
-        else:
-            config = reply.config
-        configs[model_name] = config
+        configs[model_name] = fetched_config(client, model_name)
     return configs[model_name]
+
+
+def fetched_config(client, model_name):
+    """Return the configuration that a model has now."""
+    reply = client.get_model_config(model_name)
+    if isinstance(reply, dict):  # over HTTP
+        return json_format.ParseDict(reply, model_config_pb2.ModelConfig(), True)
+    return reply.config
 
 
 def infer_exactly(client, model_name, inputs, outputs, **options):

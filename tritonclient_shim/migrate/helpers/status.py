@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.migrate.helpers.requests import model_config
+from tritonclient_shim.migrate.helpers.requests import fetched_config
 
 MODEL_STATES = [f"MODEL_{s}" for s in ("UNKNOWN", "READY", "UNAVAILABLE", "LOADING", "UNLOADING")]
 SERVER_STATES = {2: "SERVER_READY", 10: "SERVER_FAILED_TO_INITIALIZE"}  # servers report no other
@@ -45,7 +45,7 @@ def field_text(name, value, states=()):
 def config_with_platform(client, model_name):
     """Return a copy of a configuration. Its platform is the backend if it has no other."""
     config = ModelConfig()
-    config.CopyFrom(model_config(client, model_name))
+    config.CopyFrom(fetched_config(client, model_name))
     config.platform = config.platform or config.backend
     return config
 

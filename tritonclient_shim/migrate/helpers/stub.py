@@ -10,7 +10,7 @@ import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 from tritonclient.utils import deserialize_bytes_tensor
 
-from tritonclient_shim.migrate.helpers.requests import class_of, model_config
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, class_of, model_config
 from tritonclient_shim.migrate.helpers.status import config_with_platform
 
 SUCCESS = 1  # most programs name no other code
@@ -56,6 +56,7 @@ class InferStub:
     def __init__(self, channel):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         self.pool = ThreadPoolExecutor(256)
+        CONFIGS[self] = CONFIGS.setdefault(channel, {})  # programs make stubs for each request
 
     def get_model_config(self, name):
         """Return the configuration of a model."""
