@@ -711,6 +711,27 @@ def test_clients_of_one_thread(headers: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "is_plain"),
+    [
+        ("i, o", True),
+        ("i, o, 2", True),
+        ("i, o, batch_size=2", True),
+        ("i, o, 1, FLAGS", False),
+        ("i, o, corr_id=3", False),
+        ("i, o, timeout_us=3", False),
+        ("i, o, *more", False),
+        ("i, o, **more", False),
+    ],
+)
+def test_models_with_plain_requests(arguments: str, is_plain: bool) -> None:
+    """An InferModel has code for sequences only in a file whose requests may have options."""
+    send = f"def send(ctx, more):\n    return ctx.run({arguments})\n"
+    text = migrated(f"{STAR}class Own(InferContext): pass\n{send}", "grpc").after.decode()
+    assert "class InferModel" in text
+    assert ("corr_id=0" in text) is not is_plain
+
+
+@pytest.mark.parametrize(
     "formats",
     [
         "(InferContext.ResultFormat.CLASS, 2)",

@@ -23,12 +23,20 @@ _SOURCES = (
     "without_threads",
     "memory",
     "models",
+    "plain_requests",
     "status",
     "stub",
 )
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
 FACTS = frozenset(
-    ("over_grpc", "over_http", "without_classes", "without_headers", "without_threads")
+    (
+        "over_grpc",
+        "over_http",
+        "plain_requests",
+        "without_classes",
+        "without_headers",
+        "without_threads",
+    )
 )
 _OURS = "from tritonclient_shim."
 _UNTOUCHED = ('"""', "#")
