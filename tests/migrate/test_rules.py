@@ -693,6 +693,8 @@ def test_helpers_that_a_file_can_reach() -> None:
     assert "def infer_exactly(" in text
     for unreachable in ("class_of", "http", "header", "module_of"):
         assert unreachable not in text
+    over_both = migrated(STAR + request.replace("GRPC", "from_str(text)"), unsafe=False)
+    assert " else grpcclient\n" in over_both.after.decode()
     over_http = migrated(STAR + request.replace("GRPC", "HTTP")).after.decode()
     assert "httpclient.InferInput(" in over_http
     assert "tritonclient.grpc as" not in over_http and "module_of" not in over_http

@@ -104,6 +104,7 @@ class Draft:
         #: contexts for requests stay that other code makes or gets
         self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
+        self.connects = False  # a protocol is chosen at run time
         self.sends_headers = False  # a client gets headers of the file
         self.shares_clients = self.has_threads  # several threads may use one
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
@@ -277,6 +278,8 @@ class Draft:
         protocols = self.modules | self.beside.protocols
         if len(protocols) == 1:
             facts.add(f"over_{next(iter(protocols))}")
+        if self.connects:
+            facts.add("over_both")
         if not self.may_ask_for_classes:
             facts.add("without_classes")
         if not self.sends_headers:

@@ -16,6 +16,7 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
 _SOURCES = (
     "requests",
+    "over_both",
     "over_grpc",
     "over_http",
     "without_classes",
@@ -30,6 +31,7 @@ _SOURCES = (
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
 FACTS = frozenset(
     (
+        "over_both",
         "over_grpc",
         "over_http",
         "plain_requests",
