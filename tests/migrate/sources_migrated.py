@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from itertools import combinations
 from pathlib import Path
 from typing import Collection, NamedTuple
 
@@ -26,10 +25,8 @@ def body(source: str, to: str = "", unsafe: bool = True) -> str:
     """Return the statements of a migrated source after its star import, without helpers."""
     migration = migrated(STAR + "#---\n" + source, to, unsafe)
     text = migration.after.decode().partition("#---\n")[2]
-    facts = [
-        chosen for size in range(len(FACTS) + 1) for chosen in combinations(sorted(FACTS), size)
-    ]
-    parts = [part for chosen in facts for part in parts_of(migration.helpers, frozenset(chosen))]
+    facts: list[frozenset[str]] = [frozenset(), *(frozenset([fact]) for fact in FACTS)]
+    parts = [part for chosen in facts for part in parts_of(migration.helpers, chosen)]
     for part in dict.fromkeys(parts):  # they are below an import of the source, if it has one
         text = text.replace(f"{part.text}\n", "") if part.source else text
     return text.lstrip("\n")

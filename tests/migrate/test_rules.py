@@ -693,6 +693,8 @@ def test_helpers_that_a_file_can_reach() -> None:
     assert "def infer_exactly(" in text
     for unreachable in ("class_of", "http", "header", "module_of"):
         assert unreachable not in text
+    over_both = migrated(STAR + request.replace("GRPC", "from_str(text)"), unsafe=False)
+    assert " else grpcclient\n" in over_both.after.decode()
     over_http = migrated(STAR + request.replace("GRPC", "HTTP")).after.decode()
     assert "httpclient.InferInput(" in over_http
     assert "tritonclient.grpc as" not in over_http and "module_of" not in over_http
@@ -708,6 +710,27 @@ def test_clients_of_one_thread(headers: str) -> None:
     assert is_wrapped is (headers != "None")
     in_threads = migrated(f"import threading\n{STAR}{health}").after.decode()
     assert "class ThreadClient(" in in_threads and "with_headers(connect(" not in in_threads
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_plain"),
+    [
+        ("i, o", True),
+        ("i, o, 2", True),
+        ("i, o, batch_size=2", True),
+        ("i, o, 1, FLAGS", False),
+        ("i, o, corr_id=3", False),
+        ("i, o, timeout_us=3", False),
+        ("i, o, *more", False),
+        ("i, o, **more", False),
+    ],
+)
+def test_models_with_plain_requests(arguments: str, is_plain: bool) -> None:
+    """An InferModel has code for sequences only in a file whose requests may have options."""
+    send = f"def send(ctx, more):\n    return ctx.run({arguments})\n"
+    text = migrated(f"{STAR}class Own(InferContext): pass\n{send}", "grpc").after.decode()
+    assert "class InferModel" in text
+    assert ("corr_id=0" in text) is not is_plain
 
 
 @pytest.mark.parametrize(

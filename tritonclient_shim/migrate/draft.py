@@ -42,6 +42,10 @@ _ERROR_NAME = "InferenceServerException"
 _ERROR_IDS = frozenset(("server_id", "request_id"))
 #: Functions that make text of their arguments.
 _TEXT = frozenset(("str", "repr", "format"))
+#: What names an option of a request, or a method that returns one.
+_REQUEST_OPTIONS = re.compile(r"flags|corr_id|correlation|FLAG_|priority|timeout|get_last|get_stat")
+#: Inputs, outputs and a batch size.
+_PLAIN_ARGUMENTS = 3
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 #: Functions that return another value at each call.
 _TAKING = frozenset(
@@ -100,6 +104,7 @@ class Draft:
         #: contexts for requests stay that other code makes or gets
         self.keeps_handed = True
         self.modules: set[str] = set()  # grpc, http: the clients in use
+        self.connects = False  # a protocol is chosen at run time
         self.sends_headers = False  # a client gets headers of the file
         self.shares_clients = self.has_threads  # several threads may use one
         self.kept = {ERROR} if self.errors_stay else set()  # names and modules of v1 that stay
@@ -273,13 +278,29 @@ class Draft:
         protocols = self.modules | self.beside.protocols
         if len(protocols) == 1:
             facts.add(f"over_{next(iter(protocols))}")
+        if self.connects:
+            facts.add("over_both")
         if not self.may_ask_for_classes:
             facts.add("without_classes")
         if not self.sends_headers:
             facts.add("without_headers")
         if not self.shares_clients:
             facts.add("without_threads")
+        if self._has_plain_requests():
+            facts.add("plain_requests")
         return frozenset(facts)
+
+    def _has_plain_requests(self) -> bool:
+        """True if no request has options but its batch size, and no context is asked for one."""
+        if self.beside.linked or self.asks or _REQUEST_OPTIONS.search(self.text_before):
+            return False
+        for call in self.evaluator.scopes.calls:
+            has_more = len(call.args) > _PLAIN_ARGUMENTS
+            has_more |= any(isinstance(part, ast.Starred) for part in call.args)
+            has_more |= any(keyword.arg is None for keyword in call.keywords)
+            if has_more and last_name(call.func).startswith(("run", "async_run")):
+                return False
+        return True
 
     def _has_import(self, name: str, line: str) -> bool:
         """True if a name is only that of an import, or of the v1 name that it replaces."""

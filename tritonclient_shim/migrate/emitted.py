@@ -16,6 +16,7 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
 _SOURCES = (
     "requests",
+    "over_both",
     "over_grpc",
     "over_http",
     "without_classes",
@@ -23,12 +24,21 @@ _SOURCES = (
     "without_threads",
     "memory",
     "models",
+    "plain_requests",
     "status",
     "stub",
 )
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
 FACTS = frozenset(
-    ("over_grpc", "over_http", "without_classes", "without_headers", "without_threads")
+    (
+        "over_both",
+        "over_grpc",
+        "over_http",
+        "plain_requests",
+        "without_classes",
+        "without_headers",
+        "without_threads",
+    )
 )
 _OURS = "from tritonclient_shim."
 _UNTOUCHED = ('"""', "#")

@@ -77,6 +77,7 @@ def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: D
     elif protocol == "http":
         after += _TIMEOUTS
     draft.sends_headers |= sends_headers and headers is not None
+    draft.connects |= not protocol
     draft.shares_clients |= contexts.shared
     # the header of the file takes those that it reads
     draft.helpers.update((function or "with_headers", "with_headers", "AskedClient"))
