@@ -12,6 +12,7 @@ was a call.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Callable, Tuple
 
 from tritonclient_shim.backends.base import Outcome
@@ -265,7 +266,7 @@ class Exchange:
         request = self.request
         profile = self.model.profile or self.plan.profile
         replies = ReplyPlan(profile, request.batch_size, request.outputs)
-        self.plan = self.plan._replace(profile=profile, replies=replies)
+        self.plan = replace(self.plan, profile=profile, replies=replies)
         return True
 
     def _may_repeat(self, error: BackendError) -> bool:
