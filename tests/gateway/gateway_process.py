@@ -52,7 +52,8 @@ class Gateway:
     """A running ``tritonclient-shim gateway``. It logs to ``stderr``, by default to a file."""
 
     def __init__(self, *arguments: str, stderr: int | None = None) -> None:
-        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed in stop)
+        # to append, because the gateway shares the position with our reads
+        self.log = tempfile.TemporaryFile("a+")  # noqa: SIM115 (closed in stop)
         options = (*ANY_PORT, "--start-line", "json", "--drain", "0", *arguments)
         self.process = subprocess.Popen(
             [*COMMAND, "gateway", *options],

@@ -136,16 +136,20 @@ def test_a_file_counts_once(scan: Scanner) -> None:
     assert document["files"]["read"] == 1
 
 
-def test_folder_that_cannot_be_read(scan: Scanner) -> None:
+@pytest.mark.parametrize("inside", ["", "d" * 150])
+def test_folder_that_cannot_be_read(
+    scan: Scanner, inside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder that cannot be listed is reported like an unreadable file."""
-    scan.write("a.py", STAR)
-    here = os.open(str(scan.folder), os.O_RDONLY)
+    scan.write(os.path.join(inside, "a.py"), STAR)
+    here = os.open(os.path.join(scan.folder, inside), os.O_RDONLY)
     for _ in range(20):  # a path longer than the system allows
         os.mkdir("n" * 250, dir_fd=here)
         inner = os.open("n" * 250, os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = inner
     os.close(here)
+    monkeypatch.chdir(scan.folder / inside)
     done = scan(".")
     assert done.status == 3
     assert done.err.endswith("n: File name too long\n")

@@ -313,11 +313,19 @@ def _beside(folder: str) -> Iterator[str]:
     while os.path.exists(os.path.join(top, "__init__.py")):
         top = os.path.dirname(top)
     for place in dict.fromkeys([folder, top]):
-        files = (os.path.join(place, name) for name in sorted(os.listdir(place)))
+        files = (os.path.join(place, name) for name in _listed(place))
         yield from (file for file in files if file.endswith(ENDINGS))
     if top != folder:
         package = os.path.relpath(folder, top).split(os.sep)[0]
         yield from map(os.path.abspath, sources.files([os.path.join(top, package)]))
+
+
+def _listed(folder: str) -> list[str]:
+    """Return the names in a folder; none if it cannot be read, which the search for files tells."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:  # such as a path that is too long
+        return []
 
 
 def _reachable(starts: Iterable[str], links: dict[str, set[str]]) -> set[str]:
