@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.servers.base import ModelProfile, TensorSpec
+from tritonclient_shim.servers.open_servers import OpenServer
 from tritonclient_shim.servers.triton import TRITON
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.models import KnownModel
@@ -38,7 +40,7 @@ def profile(batch: int) -> ModelProfile:
 class Fixture:
     """A prepared exchange, with records of what is asked and sent."""
 
-    def __init__(self, tensor: V1Input, now: ModelProfile) -> None:
+    def __init__(self, tensor: V1Input, now: ModelProfile, correlation_id: int = 0) -> None:
         self.asked: list[str] = []
         self.sent: list[Any] = []
         self._now = now
@@ -53,7 +55,7 @@ class Fixture:
             endpoint=SimpleNamespace(protocol="grpc"),
             to_v1_error=lambda error, *_: InferenceServerException(str(error)),
         )
-        request = V1Request(-1, 2, (tensor,), (V1Output("Y"),))
+        request = V1Request(-1, 2, (tensor,), (V1Output("Y"),), correlation_id=correlation_id)
         self.exchange = Exchange(
             session,
             model,
@@ -89,6 +91,17 @@ def test_a_reply_that_never_fits() -> None:
     fixture = Fixture(ARRAYS, profile(8))
     fixture.exchange.outcome = ONE_ROW
     with pytest.raises(InferenceServerException, match=r"has shape \[8\]"):
+        fixture.exchange.read_reply(fixture.send)
+    assert (fixture.asked, fixture.sent) == (["configuration"], [])
+
+
+def test_a_misunderstood_sequence_is_an_error() -> None:
+    """The reply of a server that knows no sequences is no result: its data are wrong."""
+    now = replace(profile(8), dialect=OpenServer("other 1.0"))
+    fixture = Fixture(ARRAYS, now, correlation_id=7)
+    output = TensorOut("Y", "INT32", (2, 4), DATA)
+    fixture.exchange.outcome = InferReply("m", "", (output,))
+    with pytest.raises(InferenceServerException, match="sequence"):
         fixture.exchange.read_reply(fixture.send)
     assert (fixture.asked, fixture.sent) == (["configuration"], [])
 

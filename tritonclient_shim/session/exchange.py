@@ -22,7 +22,6 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     InvalidRequest,
     ServerError,
-    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.model import (
@@ -259,8 +258,13 @@ class Exchange:
             self.session.backend.known_server().region_sizes.clear()
 
     def _may_reread(self, error: BackendError) -> bool:
-        """True if the reply may be read again, because the model has been reloaded."""
-        doubt = Doubt.UNREADABLE if isinstance(error, UnreadableReply) else Doubt.MISFIT
+        """True if the reply may be read again, because the model has been reloaded.
+
+        Not the reply to a request that another server has misunderstood.
+        """
+        doubt = doubt_of(error)
+        if doubt is Doubt.REFUSED:  # by this side, as a reply that does not fit
+            doubt = Doubt.MISFIT
         if not self.reloaded(doubt):
             return False
         request = self.request
