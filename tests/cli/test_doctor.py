@@ -15,7 +15,7 @@ from testbed import TritonServer, repository
 from tests.backends.scripted_server import Answer, ScriptedServer, http
 from tests.cli.cli_scripts import python, shim
 from tritonclient_shim import __version__
-from tritonclient_shim.cli import _server, doctor, main
+from tritonclient_shim.cli import _findings, _server, doctor, main
 
 MODELS = (
     *("simple", "classify", "classify_nolabels", "ensemble_classify"),
@@ -260,7 +260,7 @@ def test_imports_wait_for_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"protobuf": "3.19.6"}
     monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or installed(name))
     monkeypatch.setattr(doctor, "import_error", lambda modules: "ImportError: no")
-    (wrong,) = [row.text for row in doctor.versions() if row.level == doctor.WRONG]
+    (wrong,) = [row.text for row in doctor.versions() if row.level == _findings.WRONG]
     assert wrong.startswith("protobuf 3.19.6 is too old: >=3.20.2 is needed. Install it:\n")
 
 

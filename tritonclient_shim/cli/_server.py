@@ -10,7 +10,7 @@ from tritonclient_shim import settings
 from tritonclient_shim.backends import effective_endpoint, open_backend
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli import count
-from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
+from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.concurrency.daemon_executor import within
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import (

@@ -17,18 +17,11 @@ from typing import Iterator, NamedTuple
 
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import show
+from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
 from tritonclient_shim.cli._terminal import BOLD, GREEN, RED, painted
 
-OK, NOTE, WRONG = "ok", "note", "WRONG"
 _COLOURS = {OK: (GREEN,), NOTE: (), WRONG: (BOLD, RED)}
-
-
-class Finding(NamedTuple):
-    """One result of a check: ``level`` is OK, NOTE or WRONG."""
-
-    level: str
-    text: str
 
 
 class _Requirement(NamedTuple):

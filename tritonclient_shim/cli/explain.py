@@ -32,10 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every entry that fits, or else the section of the guide → exit status."""
     from tritonclient_shim.cli.guide import find_section, shown
+    from tritonclient_shim.registry.search import find_entries
 
     status = 0
     for what in dict.fromkeys(arguments.what):
-        entries = find(what)
+        entries = find_entries(what)
         if not entries:
             section = find_section(what)
             if section is None:
@@ -51,29 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def find(what: str) -> list[RegistryEntry]:
-    """Return the entry of this id, or else the entries that fit, in this order.
-
-    Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``.
-    """
-    from tritonclient_shim.registry import ENTRIES
-    from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
-
-    what = what.strip().rstrip("()")
-    owner, _, last = what.rpartition(".")
-    if what.upper() in ENTRIES:
-        return [ENTRIES[what.upper()]]
-    if owner in ("np", "numpy") and last in REMOVED_FROM_NUMPY:
-        return [ENTRIES["TS201"]]
-    entries = ENTRIES.values()
-    ways = (
-        lambda entry: _ends(entry.symbol, what),
-        lambda entry: what.lower() in entry.symbol.lower(),
-        lambda entry: owner.islower() and _ends(entry.symbol, last),
-    )
-    return next((fit for fit in (list(filter(way, entries)) for way in ways) if fit), [])
-
-
 def _near(what: str) -> str:
     """Return a question with the symbols that are written almost so, '' without one."""
     from tritonclient_shim.registry import ENTRIES
@@ -81,10 +59,6 @@ def _near(what: str) -> str:
     symbols = [entry.symbol.rpartition("tensorrtserver.api.")[2] for entry in ENTRIES.values()]
     names = get_close_matches(what, symbols, 3)
     return f"did you mean {', '.join(names)}? Otherwise " if names else ""
-
-
-def _ends(symbol: str, what: str) -> bool:
-    return f".{symbol}".endswith(f".{what}")
 
 
 def _explained(entry: RegistryEntry) -> str:

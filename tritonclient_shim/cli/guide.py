@@ -133,9 +133,9 @@ def find_section(what: str) -> Section | None:
 
 def _of_symbol(what: str) -> Section | None:
     """Return the section of a symbol such as ``InferContext.run``, if it has only one."""
-    from tritonclient_shim.cli.explain import find
+    from tritonclient_shim.registry.search import find_entries
 
-    anchors = {entry.anchor for entry in find(what)} if "." in what else set()
+    anchors = {entry.anchor for entry in find_entries(what)} if "." in what else set()
     return sections()[anchors.pop()] if len(anchors) == 1 else None
 
 
@@ -147,11 +147,11 @@ def _is_symbol(what: str) -> bool:
 
 def _advice(what: str) -> str:
     """Return the sections that a text may mean, or else what was expected."""
-    from tritonclient_shim.cli.explain import find
+    from tritonclient_shim.registry.search import find_entries
 
     anchor = anchor_of(what)
     names = [name for name in sections() if anchor and anchor in name]
-    names += [entry.anchor for entry in find(what)]
+    names += [entry.anchor for entry in find_entries(what)]
     names = names or get_close_matches(anchor, sections(), _CANDIDATES)
     near = ", ".join([*dict.fromkeys(names)][:_CANDIDATES])
     return f"did you mean {near}?" if near else _EXPECTED
