@@ -38,9 +38,11 @@ def _refuse_subinterpreters() -> None:
 def _refuse_mixtures(package: str) -> None:
     # NVIDIA's distribution owns a folder of this name as well. pip overwrites and removes files of
     # the other distribution silently. This check is cheap; its texts are imported when it fails.
-    site, api = _os.path.dirname(package), _os.path.join(package, "api")
+    site = _os.path.dirname(package)
+    api = _os.path.join(package, "api")
     try:
-        names, files = _os.listdir(site or _os.curdir), _os.listdir(api)
+        names = _os.listdir(site or _os.curdir)
+        files = _os.listdir(api)
     except OSError:  # of a zip file: pip has not been there
         return
     lost = not {"__init__.py", "__init__.pyc"}.intersection(files)

@@ -50,7 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start counting when one of the options is given."""
     from tritonclient_shim.settings import report_problem
 
-    path, ids = config.getoption("tritonshim_report"), config.getoption("tritonshim_fail_on")
+    path = config.getoption("tritonshim_report")
+    ids = config.getoption("tritonshim_fail_on")
     problem = report_problem(path or "")
     if problem:
         raise pytest.UsageError(f"--tritonshim-report {path}: {problem}")

@@ -123,7 +123,8 @@ class V1Service:
             exchange = self.exchange(request)
             exchange.run(self._send)
             return self.response(exchange)
-        response, request_id = ALL_RPCS[rpc].response(), next_request_id()
+        response = ALL_RPCS[rpc].response()
+        request_id = next_request_id()
         try:
             _CONTROL[rpc](self.session, request, response, request_id)
         except InferenceServerException as error:
@@ -145,7 +146,8 @@ class V1Service:
                 header = v1_messages.without_batch(profile, header)
             return v1_messages.to_request(profile, request.model_version, header, request.raw_input)
 
-        version, id = request.model_version, request.meta_data.id
+        version = request.model_version
+        id = request.meta_data.id
         return self._exchange(request.model_name, version, next_request_id(), id, request_of)
 
     def exchange_of_body(
@@ -274,7 +276,8 @@ def _shared_memory(session: ServerSession, request: Any, response: Any, request_
 
 
 def _register(backend: Backend, request: Any) -> None:
-    name, byte_size = request.name, request.byte_size
+    name = request.name
+    byte_size = request.byte_size
     kind = request.WhichOneof("shared_memory_types")
     if kind == "system_shared_memory":
         region = request.system_shared_memory

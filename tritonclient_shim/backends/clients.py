@@ -45,7 +45,9 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         except InferenceServerException:
             raise
         except TritonException as error:
-            message, status, details = error.message(), error.status(), error.debug_details()
+            message = error.message()
+            status = error.status()
+            details = error.debug_details()
             raise UnwrappedError(message, status, details) from error
         if hasattr(result, "get_result"):  # of async_infer over HTTP
             result.get_result = _wrapped(result.get_result)

@@ -23,8 +23,10 @@ from tritonclient_shim import __version__
 _REFUSED = 2
 #: Of a crash, as sysexits.h has it. Python's own 1 has another meaning for most commands.
 _CRASHED = 70
-#: The exit statuses that shells report for Ctrl-C, and for a pipe whose reader has stopped.
-_INTERRUPTED, _SIGPIPE = 128 + 2, 128 + 13
+#: The exit status that shells report for Ctrl-C.
+_INTERRUPTED = 128 + 2
+#: The exit status that shells report for a pipe whose reader has stopped.
+_SIGPIPE = 128 + 13
 
 
 class Refused(Exception):

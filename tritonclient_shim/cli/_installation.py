@@ -185,7 +185,8 @@ def origin(site: str) -> str:
         if not text:
             return f"{NAME}=={distribution.version}"
         note = json.loads(text)
-        address, repository = str(note["url"]), note.get("vcs_info")
+        address = str(note["url"])
+        repository = note.get("vcs_info")
         if repository:
             return f"{repository['vcs']}+{address}@{repository['commit_id']}"
         parts = urlsplit(address)

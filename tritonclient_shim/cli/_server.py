@@ -71,7 +71,8 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
 
     A server that does not answer over the protocol of the script is asked over the other one.
     """
-    url, shown = arguments.url, without_user(arguments.url)
+    url = arguments.url
+    shown = without_user(arguments.url)
     script = arguments.protocol or HTTP
     refusals: list[str] = []
     for protocol in sorted(PROTOCOLS, key=lambda protocol: protocol != script):

@@ -12,13 +12,19 @@ import time
 
 from tritonclient_shim.settings import terminal
 
-BOLD, RED, GREEN, YELLOW, CYAN = "1", "31", "32", "33", "36"
+BOLD = "1"
+RED = "31"
+GREEN = "32"
+YELLOW = "33"
+CYAN = "36"
 _PLAIN = "\x1b[0m"
 _ERASE_LINE = "\r\x1b[K"
 #: less ends at once if the text fits, shows colours, and leaves the text on the screen.
 _LESS_OPTIONS = "-FRX"
-#: Seconds before progress appears, and between its changes.
-_PATIENCE, _PERIOD = 1.0, 0.1
+#: Seconds before progress appears.
+_PATIENCE = 1.0
+#: Seconds between changes of progress.
+_PERIOD = 0.1
 
 
 def has_colours() -> bool:

@@ -133,7 +133,8 @@ def versions() -> Iterator[Finding]:
 
 def _judged(row: _Requirement) -> Finding:
     """Return whether a version is supported, and otherwise the command that installs another."""
-    name, version = row.name, _version(row.name)
+    name = row.name
+    version = _version(row.name)
     if version and _release(version) >= _release(row.least):
         return Finding(OK, f"{name} {version}")
     old = f"{name} {version} is too old: {row.least} is needed"
@@ -147,7 +148,8 @@ def _unusable(row: _Requirement, error: str) -> Finding:
 
     ``pip install`` after ``--force-reinstall`` brings what a distribution needs and lacks.
     """
-    name, version = row.name, _version(row.name)
+    name = row.name
+    version = _version(row.name)
     anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
     rest = pip("install", f"{name}{row.extras}=={version}")
     text = f"{name} {version} is installed, but importing it fails ({error}). Install it anew"

@@ -119,7 +119,8 @@ def _listed() -> Iterator[str]:
 
 def find_section(what: str) -> Section | None:
     """Return the section of this name, id or error, or the only section with such a name."""
-    known, anchor = sections(), _anchor(what)
+    known = sections()
+    anchor = _anchor(what)
     fitting = [name for name in known if anchor in name]
     if anchor not in known and _is_symbol(what):
         return None  # candidates help more than the text of an error that contains the word

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.unsafe import UnsafeChange
     from tritonclient_shim.usage.rows import UsageRow
 
-_DONE, _LEFT, _UNREADABLE, _NOT_PROVEN = 0, 1, 3, 4
+_DONE = 0
+_LEFT = 1
+_UNREADABLE = 3
+_NOT_PROVEN = 4
 _TITLE = "Migration from the legacy API"
 _COLOURS = {"+": (GREEN,), "-": (RED,), "@": (CYAN,)}
 _NEXT = "Nothing is written; --write writes the changes.\n"
@@ -129,11 +132,13 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
         raise Refused(NO_FILE)
     models = models_of(arguments.server) if arguments.server else {}
     options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
-    program, before = Program(paths), None
+    program = Program(paths)
+    before = None
     work = _Work()
     with without_syntax_warnings():
         while program.kept != before:  # until each file keeps what the others need
-            before, work = program.kept, _Work()
+            before = program.kept
+            work = _Work()
             for path in program.importers_first(paths):
                 _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
@@ -181,7 +186,8 @@ def _refuse_link(path: str) -> None:
 
 def _diff(file: Migrated) -> str:
     """Return the changes of a file, as ``diff -u`` shows them and ``patch`` applies them."""
-    old, new = _lines(file.before), _lines(file.after)
+    old = _lines(file.before)
+    new = _lines(file.after)
     lines = difflib.unified_diff(old, new, file.path, file.path)
     mark = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else f"{line}{mark}" for line in lines)

@@ -20,7 +20,8 @@ from tritonclient_shim.cli import Refused, tell
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
     parser.usage = "%(prog)s [-h] SCRIPT | -m MODULE [ARGUMENT ...]"
-    add, rest = parser.add_argument, argparse.REMAINDER
+    add = parser.add_argument
+    rest = argparse.REMAINDER
     add("-m", dest="module", nargs=rest, default=[], help="run a module, as python -m")
     add("script", metavar="SCRIPT", nargs=rest, help="run a script or folder, as python SCRIPT")
 

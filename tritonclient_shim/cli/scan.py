@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.program import Program
 
 FORMATS = ("text", "json", "sarif")
-_NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
+_NOTHING = 0
+_FOUND = 1
+_UNREADABLE = 3
 _BASELINE_VERSION = 1
 
 
@@ -167,7 +169,8 @@ def _text(report: ScanReport) -> str:
     """Return each use with its line of the source, the successors, totals, and the next step."""
     lines = []
     for row in report.rows:
-        place, id = painted(row.place, BOLD), painted(row.entry.id, YELLOW)
+        place = painted(row.place, BOLD)
+        id = painted(row.entry.id, YELLOW)
         lines.append(f"{place}: {id} {row.entry.symbol}{f' ({row.how})' if row.how else ''}")
         lines.append(f"    {row.snippet.strip()}")
     lines += _successors(report.rows)

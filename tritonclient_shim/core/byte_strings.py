@@ -43,7 +43,9 @@ def deserialize(data: Buffer) -> list[bytes]:
     end = len(buffer)
     values: list[bytes] = []
     unpack = _LENGTH.unpack_from
-    offset, last, repeated = 0, -1, 0
+    offset = 0
+    last = -1
+    repeated = 0
     while offset < end:
         if offset + 4 > end:
             raise ValueError(_broken(offset, end))
@@ -55,7 +57,8 @@ def deserialize(data: Buffer) -> list[bytes]:
             offset += len(run) * (4 + length)
             repeated = 0
             continue
-        last, start = length, offset + 4
+        last = length
+        start = offset + 4
         offset = start + length
         values.append(buffer[start:offset])
     if offset != end:

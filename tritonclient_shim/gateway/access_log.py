@@ -95,7 +95,8 @@ class AccessLog:
     def refused(self, protocol: str, reason: str) -> None:
         """Count a request that the gateway itself refuses, and log some of them."""
         self.meter.refused(protocol, reason)
-        now, kind = time.monotonic(), (protocol, reason)
+        now = time.monotonic()
+        kind = (protocol, reason)
         if now - self._reported.get(kind, -_REPORT_EVERY) >= _REPORT_EVERY:
             self._reported[kind] = now
             gateway_log.warning(_REFUSED, protocol, reason, _REPORT_EVERY)

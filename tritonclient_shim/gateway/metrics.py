@@ -61,7 +61,8 @@ class PrometheusMeter(Meter):
 
     def end(self, record: AccessRecord, seconds: float) -> None:
         """Count an answered request."""
-        protocol, call = record.protocol, record.call
+        protocol = record.protocol
+        call = record.call
         self._in_flight.labels(protocol).dec()
         self._requests.labels(protocol, call, record.code).inc()
         self._seconds.labels(protocol, call).observe(seconds)

@@ -22,7 +22,10 @@ LARGEST_MESSAGE = 2**31 - 1
 #: How the environment spells an option: this prefix, and the option's name in capitals.
 PREFIX = "TRITON_SHIM_GATEWAY_"
 
-_ADDRESS, _NUMBER, _SECONDS, _FILE = "HOST:PORT", "N", "SECONDS", "FILE"
+_ADDRESS = "HOST:PORT"
+_NUMBER = "N"
+_SECONDS = "SECONDS"
+_FILE = "FILE"
 _NO_FORWARDING = ("content-", "transfer-", "grpc-", "nv-", "inference-header-")
 _HOP_BY_HOP = frozenset(
     ("accept", "accept-encoding", "connection", "expect", "host", "keep-alive", "te", "trailer")

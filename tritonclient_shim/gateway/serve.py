@@ -84,7 +84,8 @@ async def _serve(options: GatewayOptions, announce: Announce, lines: LineWriter)
 
 def _stop_event() -> asyncio.Event:
     """Return the event that a signal sets. A further signal ends the process at once."""
-    loop, event = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    event = asyncio.Event()
 
     def stop() -> None:
         event.set()

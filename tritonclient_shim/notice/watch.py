@@ -142,7 +142,9 @@ def _outside(frame: FrameType) -> FrameType:
 CallArguments = Mapping[str, Any]
 _REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
 _DEFAULTS = {p.parameter: p.harmless[0] for p in ARGUMENT_PATTERNS if len(p.harmless) == 1}
-_RAW, _CLASS = (1,), 2  # ResultFormat's members (docs/v1-behaviour.md §3.8)
+# ResultFormat's members (docs/v1-behaviour.md §3.8):
+_RAW = (1,)
+_CLASS = 2
 
 
 def patterns_of(id: str, arguments: CallArguments) -> list[str]:

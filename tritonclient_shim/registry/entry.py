@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 API = "tensorrtserver.api."
-#: The kinds of entries: a symbol that programs call or name, a usage pattern that the arguments
-#: of a call show, an import, and what Python or NumPy have removed since v1's time.
-SYMBOL, ARGUMENT, IMPORT, REMOVED = "symbol", "argument", "import", "removed"
+# The kinds of entries:
+SYMBOL = "symbol"  # that programs call or name
+ARGUMENT = "argument"  # a usage pattern, which the arguments of a call show
+IMPORT = "import"
+REMOVED = "removed"  # from Python or NumPy since v1's time
 
 
 def anchor_of(heading: str) -> str:

@@ -103,9 +103,11 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "TS055": ("request_id", "wait"),
 }
 
-#: What an argument must be to show its pattern: any value that the call gives; a text with
-#: ``://``; a dict with the handle of a shared-memory region.
-GIVEN, WITH_SCHEME, HANDLE_IN, HANDLE_OUT = "given", "scheme", "handle in", "handle out"
+# What an argument must be to show its pattern:
+GIVEN = "given"  # any value that the call gives
+WITH_SCHEME = "scheme"  # a text with ``://``
+HANDLE_IN = "handle in"  # a dict with the handle of a shared-memory region
+HANDLE_OUT = "handle out"  # likewise, for outputs
 
 
 class ArgumentPattern(NamedTuple):

@@ -21,7 +21,8 @@ def _memory(
     first: int, name: str, error: str, create: str, heading: str
 ) -> tuple[RegistryEntry, ...]:
     """Return the entries of a module for shared memory."""
-    legacy, modern = f"tensorrtserver.{name}.", f"tritonclient.utils.{name}."
+    legacy = f"tensorrtserver.{name}."
+    modern = f"tritonclient.utils.{name}."
     ids = [f"TS{first + number:03d}" for number in range(5)]
     set_region = "set_shared_memory_region"
     destroy = "destroy_shared_memory_region"

@@ -174,9 +174,12 @@ def _combined(configured: Mapping[str, Any]) -> Settings:
     }
     settings = Settings(**chosen, **configured)
     if (settings.client_key is None) is not (settings.client_certificate is None):
-        present, missing = "client_key", "client_certificate"
         if settings.client_key is None:
-            present, missing = missing, present
+            present = "client_certificate"
+            missing = "client_key"
+        else:
+            present = "client_key"
+            missing = "client_certificate"
         raise SettingsError(
             f"the setting {present} is given without {missing}; a client proves who it is with "
             f"both. Give {missing} as well ({variable(missing)}), or remove {present}"

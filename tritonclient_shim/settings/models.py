@@ -57,7 +57,8 @@ def declared_models(value: Any) -> Any:
         text = str(value)
         if not text.lstrip().startswith("{"):
             path = os.path.abspath(os.path.expanduser(text))
-            folder, text = os.path.dirname(path), _content(path)
+            folder = os.path.dirname(path)
+            text = _content(path)
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -21,7 +21,10 @@ import numpy as np
 from tritonclient_shim.shm.regions import CUDA, Region, RegionError
 
 #: v1's error codes and texts (docs/v1-behaviour.md §7.2).
-NO_DEVICE, NO_HANDLE, NO_SET, NO_FREE = -1, -2, -3, -4
+NO_DEVICE = -1
+NO_HANDLE = -2
+NO_SET = -3
+NO_FREE = -4
 MESSAGES = {
     NO_DEVICE: "unable to set device successfully",
     NO_HANDLE: "unable to create cuda shared memory handle",

@@ -31,7 +31,10 @@ from tritonclient_shim.shm.regions import SYSTEM, Region, RegionError
 _ByteArray = Any  # ndarray of uint8
 
 #: v1's error codes and texts (docs/v1-behaviour.md §7.1).
-NO_DESCRIPTOR, NO_SIZE, NO_MAPPING, NO_UNLINK = -2, -3, -4, -5
+NO_DESCRIPTOR = -2
+NO_SIZE = -3
+NO_MAPPING = -4
+NO_UNLINK = -5
 MESSAGES = {
     NO_DESCRIPTOR: "unable to get shared memory descriptor",
     NO_SIZE: "unable to initialize the size",

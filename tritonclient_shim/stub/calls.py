@@ -102,7 +102,8 @@ def serialized(message_class: Any, request: Any) -> bytes:
     except (AttributeError, TypeError, ValueError, EncodeError) as error:
         reason: Exception = error
         if not hasattr(request, "DESCRIPTOR"):
-            wanted, kind = message_class.DESCRIPTOR.name, type(request).__name__
+            wanted = message_class.DESCRIPTOR.name
+            kind = type(request).__name__
             reason = TypeError(
                 f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
             )
@@ -150,7 +151,8 @@ class CallFuture(futures.Future, grpc.Future, grpc.Call):  # type: ignore[type-a
 
     def run(self, produce: Callable[[], Any]) -> None:
         """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
-        response, failure = None, None
+        response = None
+        failure = None
         try:
             response = None if self.cancelled() else produce()
         except InferenceServerException as error:

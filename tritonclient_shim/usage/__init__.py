@@ -71,13 +71,15 @@ def wanted() -> Recorder | None:
 def start(recorder: Recorder) -> None:
     """Count from now on, whatever the settings say."""
     global _recorder, _settings_read
-    _recorder, _settings_read = recorder, True
+    _recorder = recorder
+    _settings_read = True
 
 
 def stop() -> None:
     """Stop counting; the settings are read again at the next use."""
     global _recorder, _settings_read
-    _recorder, _settings_read = None, False
+    _recorder = None
+    _settings_read = False
 
 
 def _read_settings() -> None:

@@ -142,5 +142,6 @@ def users_client(http: HttpClient) -> Any:
 
     client = with_both_errors(InferenceServerClient)(http.pool.location.host_header)
     client._client_stub.close()  # it has never connected
-    client._client_stub, client._pool = UserStub(http), ThreadPool(http.executor)
+    client._client_stub = UserStub(http)
+    client._pool = ThreadPool(http.executor)
     return client

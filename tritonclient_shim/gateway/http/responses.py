@@ -17,9 +17,14 @@ from tritonclient_shim.core.model import V1Reply, V1Result
 from tritonclient_shim.protos import api_pb2, request_status_pb2
 from tritonclient_shim.translate import v1_messages
 
-OK, BAD_REQUEST, NOT_ALLOWED, REQUEST_TIMEOUT = 200, 400, 405, 408
+OK = 200
+BAD_REQUEST = 400
+NOT_ALLOWED = 405
+REQUEST_TIMEOUT = 408
 
-BINARY, TEXT, JSON = "binary", "text", "json"
+BINARY = "binary"
+TEXT = "text"
+JSON = "json"
 _CONTENT_TYPES = {
     BINARY: "application/octet-stream",
     TEXT: "text/plain",
@@ -169,7 +174,8 @@ def header_forms(reply: V1Reply) -> tuple[str, bytes, bytes]:
     The texts have no ``data_type``: clients before 1.12 refuse text with a field that they do not
     know. Later clients do not need this field.
     """
-    results, id = reply.outputs, reply.id
+    results = reply.outputs
+    id = reply.id
     if len(results) > _REMEMBERED or [True for result in results if result.classes is not None]:
         line, text, message = _forms(reply._replace(id=0))
     else:

@@ -11,8 +11,11 @@ from tritonclient_shim.gateway.http.responses import BINARY, JSON, TEXT
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
-GET, POST = "GET", "POST"
-INT64, UINT64 = 2**63 - 1, 2**64 - 1  # the largest numbers of v1's messages
+GET = "GET"
+POST = "POST"
+# The largest numbers of v1's messages:
+INT64 = 2**63 - 1
+UINT64 = 2**64 - 1
 
 
 def number(digits: str, largest: int) -> int:
@@ -52,7 +55,8 @@ def _register(match: Match[str], _: bytes) -> Any:
     request.register.name = match[1]
     request.register.byte_size = number(match[4], UINT64)
     system = request.register.system_shared_memory
-    system.shared_memory_key, system.offset = match[2], number(match[3], UINT64)
+    system.shared_memory_key = match[2]
+    system.offset = number(match[3], UINT64)
     return request
 
 
@@ -61,7 +65,8 @@ def _cuda_register(match: Match[str], handle: bytes) -> Any:
     request.register.name = match[1]
     request.register.byte_size = number(match[2], UINT64)
     cuda = request.register.cuda_shared_memory
-    cuda.raw_handle, cuda.device_id = handle, number(match[3], INT64)
+    cuda.raw_handle = handle
+    cuda.device_id = number(match[3], INT64)
     return request
 
 
@@ -100,7 +105,8 @@ def _route(
     return Route(rpc, method, re.compile(pattern, re.ASCII), request, result, body)
 
 
-_SHM, _REGIONS = "/api/sharedmemorycontrol", "SharedMemoryControl"
+_SHM = "/api/sharedmemorycontrol"
+_REGIONS = "SharedMemoryControl"
 _NAME = "([^/]+)"
 _NUMBERS = r"(\d+)/(\d+)"
 
