@@ -78,9 +78,9 @@ def model(
     arguments, results = (tuple(map(_tensor, tensors)) for tensors in (inputs, outputs))
 
     def declared(function: Callable[..., dict[str, Any]]) -> Model:
-        known = dict(versions or {})
-        known[max(known, default=0) + 1] = function
-        return Model(known, arguments, results, max_batch_size, stateful, loaded)
+        functions = dict(versions or {})
+        functions[max(functions, default=0) + 1] = function
+        return Model(functions, arguments, results, max_batch_size, stateful, loaded)
 
     return declared
 

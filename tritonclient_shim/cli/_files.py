@@ -56,14 +56,14 @@ def ids(text: str) -> frozenset[str]:
     """Return the ids in a text; raise ArgumentTypeError for an id that does not exist."""
     from tritonclient_shim.registry import ENTRIES
 
-    wanted = frozenset(_parts(text.upper()))
-    unknown = ", ".join(sorted(wanted - ENTRIES.keys()))
-    if unknown or not wanted:
+    ids = frozenset(_parts(text.upper()))
+    unknown = ", ".join(sorted(ids - ENTRIES.keys()))
+    if unknown or not ids:
         raise argparse.ArgumentTypeError(
             f"no such id: {unknown or repr(text)}; expected ids such as TS051,TS050, which "
             "`tritonclient-shim explain tensorrtserver` lists"
         )
-    return wanted
+    return ids
 
 
 def _parts(text: str) -> list[str]:

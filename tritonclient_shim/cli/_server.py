@@ -87,12 +87,12 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
             yield Finding(WRONG, reason_of(error))
             return
         if arguments.protocol and protocol != script:
-            wanted = PROTOCOLS[script]
+            expected = PROTOCOLS[script]
             yield Finding(
                 WRONG,
                 f"{shown} is a server's {probe.name} port, and was to be asked over "
-                f"{wanted.title}: give the script the {wanted.title} port (by default "
-                f'{wanted.port}), or ProtocolType.from_str("{protocol}")',
+                f"{expected.title}: give the script the {expected.title} port (by default "
+                f'{expected.port}), or ProtocolType.from_str("{protocol}")',
             )
         yield Finding(OK, f"it is {metadata.name!r}, version {metadata.version}, over {probe.name}")
         yield from probe.proxy()

@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         unknown_variables,
     )
 
-    given = {name: text for name, text in vars(arguments).items() if name in OPTIONS}
+    texts = {name: text for name, text in vars(arguments).items() if name in OPTIONS}
     try:
-        options = options_from(given)
+        options = options_from(texts)
     except OptionError as error:
         raise Refused(str(error)) from None
     try:

@@ -119,17 +119,17 @@ def _listed() -> Iterator[str]:
 
 def find_section(what: str) -> Section | None:
     """Return the section of this name, id or error, or the only section with such a name."""
-    known = sections()
+    by_anchor = sections()
     anchor = _anchor(what)
-    fitting = [name for name in known if anchor in name]
-    if anchor not in known and _is_symbol(what):
+    fitting = [name for name in by_anchor if anchor in name]
+    if anchor not in by_anchor and _is_symbol(what):
         return None  # candidates help more than the text of an error that contains the word
-    if anchor in known or len(fitting) == 1:
-        return known[anchor if anchor in known else fitting[0]]
-    titles = [name for name in fitting if not known[name].errors]
+    if anchor in by_anchor or len(fitting) == 1:
+        return by_anchor[anchor if anchor in by_anchor else fitting[0]]
+    titles = [name for name in fitting if not by_anchor[name].errors]
     if len(titles) > 1:
         return None
-    return _of_error(what, list(known.values()))
+    return _of_error(what, list(by_anchor.values()))
 
 
 def _of_symbol(what: str) -> Section | None:

@@ -73,14 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.write_baseline:
         options["baseline"] = "baseline"
     fill_in(arguments, options)
-    known = _read_baseline(arguments.baseline) if arguments.baseline else None
+    baseline = _read_baseline(arguments.baseline) if arguments.baseline else None
     report = _scanned(arguments)
     for reason in report.unreadable:
         tell("scan", reason)
     if not report.read and not report.unreadable:
         tell("scan", NO_FILE)
-    if known is not None:
-        report.rows = _new(report.rows, arguments.baseline, known)
+    if baseline is not None:
+        report.rows = _new(report.rows, arguments.baseline, baseline)
     if arguments.write_baseline:
         return _baseline_from(report, arguments.write_baseline)
     show(_render(report, arguments.format))
@@ -123,8 +123,8 @@ def _scanned(arguments: argparse.Namespace) -> ScanReport:
                 effect = "which has not read the file"
                 report.unreadable.append(bug("scan", path, error, effect))
                 continue
-            wanted = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
-            report.rows += [row for row in wanted if not is_ignored(row.snippet, row.entry.id)]
+            selected = [row for row in uses if not arguments.only or row.entry.id in arguments.only]
+            report.rows += [row for row in selected if not is_ignored(row.snippet, row.entry.id)]
             report.read += 1
     return report
 
@@ -211,13 +211,13 @@ def _read_baseline(path: str) -> Counter[KnownUse]:
         ) from error
 
 
-def _new(rows: list[UsageRow], path: str, known: Counter[KnownUse]) -> list[UsageRow]:
+def _new(rows: list[UsageRow], path: str, baseline: Counter[KnownUse]) -> list[UsageRow]:
     """Return the uses that are not known. A second equal use must be known, too."""
     new = []
     for row in rows:
         use = _known(path, row)
-        known[use] -= 1
-        if known[use] < 0:
+        baseline[use] -= 1
+        if baseline[use] < 0:
             new.append(row)
     return new
 

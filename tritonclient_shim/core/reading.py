@@ -81,8 +81,8 @@ REMEMBERED_BYTES = 4096
 
 def remembered(parse: Callable[[bytes], T]) -> Callable[[bytes], T]:
     """Return ``parse`` with a cache of its results by content. Exceptions are not kept."""
-    known = lru_cache(maxsize=256)(parse)
-    return lambda content: (known if len(content) <= REMEMBERED_BYTES else parse)(content)
+    cached = lru_cache(maxsize=256)(parse)
+    return lambda content: (cached if len(content) <= REMEMBERED_BYTES else parse)(content)
 
 
 def packed(name: str, datatype: str, values: list[Any]) -> bytes:
@@ -104,11 +104,11 @@ _LARGEST = 2**63 - 1  # of a dimension
 
 def check_sizes(tensor: TensorOut, received: int | None) -> None:
     """Raise UnreadableReply for an impossible shape, or if data of another size were received."""
-    wanted = expected_size(tensor)
-    if wanted is not None and received is not None and received != wanted:
+    expected = expected_size(tensor)
+    if expected is not None and received is not None and received != expected:
         raise UnreadableReply(
             f"output {shown(tensor.name)} has {received} bytes of data",
-            f"{shown(wanted)} for {tensor.datatype} of shape {shown(list(tensor.shape))}",
+            f"{shown(expected)} for {tensor.datatype} of shape {shown(list(tensor.shape))}",
         )
 
 

@@ -300,10 +300,10 @@ def unknown_variables() -> list[str]:
 
     Kubernetes sets other variables with this prefix for a service of that name.
     """
-    known = [name.upper() for name in OPTIONS]
+    names = [name.upper() for name in OPTIONS]
     lines = []
     for name in gateway_variables():
-        near = get_close_matches(name, known, 1, 0.8)
-        if name not in known and near:
+        near = get_close_matches(name, names, 1, 0.8)
+        if name not in names and near:
             lines.append(f"{PREFIX}{name} is no option; did you mean {PREFIX}{near[0]}?")
     return lines

@@ -121,10 +121,10 @@ def user_frame(frame: FrameType) -> FrameType:
 
 
 def _is_skipped(name: str) -> bool:
-    known = _skipped.get(name)
-    if known is None:
-        known = _skipped[name] = name.startswith(_OURS) or _is_library(name)
-    return known
+    is_skipped = _skipped.get(name)
+    if is_skipped is None:
+        is_skipped = _skipped[name] = name.startswith(_OURS) or _is_library(name)
+    return is_skipped
 
 
 def _is_library(name: str) -> bool:

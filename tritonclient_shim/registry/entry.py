@@ -16,8 +16,8 @@ REMOVED = "removed"  # from Python or NumPy since v1's time
 
 def anchor_of(heading: str) -> str:
     """Return the anchor of a heading of a Markdown file, as GitHub makes it."""
-    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
-    return kept.replace(" ", "-")
+    letters = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
+    return letters.replace(" ", "-")
 
 
 @dataclass(frozen=True)

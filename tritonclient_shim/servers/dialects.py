@@ -59,12 +59,12 @@ def describe(
         profile = triton.TRITON.describe(server, name, declared)
     except BackendError as error:
         dialect = _dialect_instead(server, error)
-        known = server.known_server()
-        known.learn(dialect)
-        return dialect.describe(server, name, declared), known
-    known = server.known_server()
-    known.learn(triton.TRITON)
-    return profile, known
+        known_server = server.known_server()
+        known_server.learn(dialect)
+        return dialect.describe(server, name, declared), known_server
+    known_server = server.known_server()
+    known_server.learn(triton.TRITON)
+    return profile, known_server
 
 
 def _dialect_instead(server: ModelSource, error: BackendError) -> Dialect:

@@ -178,8 +178,8 @@ class OpenServer(Dialect):
                 "UNIMPLEMENTED",
             )
         if correlation_id and not self.keeps_sequences:
-            asked = f"correlation_id={correlation_id}"
-            raise self._missing(asked, SEQUENCE, "leave the correlation id out")
+            argument = f"correlation_id={correlation_id}"
+            raise self._missing(argument, SEQUENCE, "leave the correlation id out")
         if version != -1 and not self.has_versions:
             raise InvalidRequest(
                 f"model '{profile.name}' is asked for in version {version}, but the server "
@@ -198,9 +198,9 @@ class OpenServer(Dialect):
         if regions and not self.has_regions:
             raise self._missing("shared memory", "system_shared_memory", "pass arrays")
 
-    def _missing(self, asked: str, extension: str, remedy: str) -> InvalidRequest:
+    def _missing(self, argument: str, extension: str, remedy: str) -> InvalidRequest:
         return InvalidRequest(
-            f"{asked} needs the extension {extension}, and the server '{self.server}' does not "
+            f"{argument} needs the extension {extension}, and the server '{self.server}' does not "
             f"have it and would ignore the wish; expected a server that has it: {remedy}, or use "
             "a Triton server for it",
             "UNIMPLEMENTED",
@@ -269,11 +269,11 @@ class OpenServer(Dialect):
 
     def check_reply(self, profile: ModelProfile, request: V1Request, reply: InferReply) -> None:
         """Raise ServerError for a reply of another version than the one that was asked for."""
-        asked = request.model_version
+        version = request.model_version
         answered = reply.model_version
-        if asked >= 0 and answered not in ("", str(asked)):
+        if version >= 0 and answered not in ("", str(version)):
             raise ServerError(
-                f"model '{profile.name}' was asked for in version {asked}, and answered in "
+                f"model '{profile.name}' was version for in version {version}, and answered in "
                 f"version {answered}: the server does not obey versions; leave the version out",
                 "UNIMPLEMENTED",
             )

@@ -149,9 +149,9 @@ def configure(**changes: Any) -> Settings:
             if value is not None
         }
         with _lock.lock:
-            kept = {name: value for name, value in _configured.items() if name not in changes}
-            settings = _combined({**kept, **added})
-            _configured = {**kept, **added}
+            remaining = {name: value for name, value in _configured.items() if name not in changes}
+            settings = _combined({**remaining, **added})
+            _configured = {**remaining, **added}
     except SettingsError as error:
         raise error.with_traceback(None)  # noqa: B904 - without our frames
     return settings
@@ -195,9 +195,9 @@ def described() -> list[str]:
     settings = current()
     shown = {name: _shown(name, getattr(settings, name)) for name in FIELDS}
     shown.update(warnings=warnings_mode(), report=report_path() or "none")
-    given = {name: "environment" for name in shown if os.environ.get(variable(name))}
-    given.update((name, "configure()") for name in _configured)
-    rows = [(name, value, given[name]) for name, value in shown.items() if name in given]
+    sources = {name: "environment" for name in shown if os.environ.get(variable(name))}
+    sources.update((name, "configure()") for name in _configured)
+    rows = [(name, value, sources[name]) for name, value in shown.items() if name in sources]
     return [f"{name} = {value}  ({source}; {variable(name)})" for name, value, source in rows]
 
 
@@ -215,13 +215,15 @@ def _shown(name: str, value: Any) -> str:
 
 def unknown_variables() -> tuple[tuple[str, str], ...]:
     """Return the ``TRITON_SHIM_`` variables that are no settings, and the nearest name of each."""
-    known = {*map(variable, FIELDS), "TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"}
+    variables = {*map(variable, FIELDS), "TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"}
     strange = sorted(
         name
         for name in os.environ
-        if name.startswith("TRITON_SHIM_") and name not in known and not name.startswith(_GATEWAY)
+        if name.startswith("TRITON_SHIM_")
+        and name not in variables
+        and not name.startswith(_GATEWAY)
     )
-    return tuple((name, _nearest(name, known)) for name in strange)
+    return tuple((name, _nearest(name, variables)) for name in strange)
 
 
 def gateway_variables() -> dict[str, str]:
@@ -230,10 +232,10 @@ def gateway_variables() -> dict[str, str]:
     return {name[size:]: text for name, text in os.environ.items() if name.startswith(_GATEWAY)}
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches  # imported only for a misspelt name
 
-    return (*get_close_matches(name, sorted(known), 1), "")[0]
+    return (*get_close_matches(name, sorted(names), 1), "")[0]
 
 
 # ----------------------------------------------------------------------------- proxies

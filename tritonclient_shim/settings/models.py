@@ -75,10 +75,10 @@ def _content(path: str) -> str:
         raise ValueError(f"{_EXPECTED}; {path!r} cannot be read: {error}") from None
 
 
-def _mapping(value: Any, expected: str, known: Iterable[str] = ()) -> Mapping[str, Any]:
+def _mapping(value: Any, expected: str, keys: Iterable[str] = ()) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise ValueError(expected)
-    strange = [name for name in value if known and name not in known]
+    strange = [name for name in value if keys and name not in keys]
     if strange:
         raise ValueError(f"{expected}; {strange[0]!r} is none of these")
     return value

@@ -166,10 +166,10 @@ class SystemRegion(Region):
         except (OSError, ValueError) as error:
             raise _coded(NO_UNLINK, self.key, error) from error
 
-    def _too_small(self, wanted: int) -> RegionError:
+    def _too_small(self, needed: int) -> RegionError:
         return RegionError(
             f"shared memory region '{self.name}' (key '{self.key}') has only "
-            f"{os.fstat(self._descriptor).st_size} bytes left where {wanted} are needed: another "
+            f"{os.fstat(self._descriptor).st_size} bytes left where {needed} are needed: another "
             f"create_shared_memory_region with the same key made it smaller; use that handle, "
             f"or one key for each region"
         )

@@ -102,10 +102,10 @@ def serialized(message_class: Any, request: Any) -> bytes:
     except (AttributeError, TypeError, ValueError, EncodeError) as error:
         reason: Exception = error
         if not hasattr(request, "DESCRIPTOR"):
-            wanted = message_class.DESCRIPTOR.name
+            expected = message_class.DESCRIPTOR.name
             kind = type(request).__name__
             reason = TypeError(
-                f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
+                f"expected {expected} or another protobuf message, got {kind}: {request!r:.200}"
             )
         raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_SENT) from reason
 

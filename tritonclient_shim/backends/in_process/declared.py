@@ -149,8 +149,8 @@ def _datatype(name: str, datatype: Any) -> str:
     for row in dtypes.TABLE:
         if dtype is not None and (row.numpy == dtype or row.v2 == "BYTES" and dtype.kind in "SU"):
             return row.v2
-    known = ", ".join(row.v2 for row in dtypes.TABLE)
-    raise ValueError(f"the datatype of {name!r} is {datatype!r}; expected one of: {known}")
+    names = ", ".join(row.v2 for row in dtypes.TABLE)
+    raise ValueError(f"the datatype of {name!r} is {datatype!r}; expected one of: {names}")
 
 
 def _dims(name: str, value: Any) -> tuple[int, ...]:

@@ -197,9 +197,9 @@ class InProcessServer:
     def index(self) -> tuple[IndexRow, ...]:
         """Return a row per version; a bare one for a model that has never been loaded."""
         rows = []
-        for name, one in self._models.items():
-            state, reason = ("READY", "") if one.loaded else ("UNAVAILABLE", "unloaded")
-            versions = one.model.versions if one.ever_loaded else ()
+        for name, running in self._models.items():
+            state, reason = ("READY", "") if running.loaded else ("UNAVAILABLE", "unloaded")
+            versions = running.model.versions if running.ever_loaded else ()
             rows += [IndexRow(name, str(number), state, reason) for number in versions]
             rows += [] if versions else [IndexRow(name)]
         return tuple(rows)
@@ -221,22 +221,22 @@ class InProcessServer:
         inputs = inputs_of(call.model_name, running.model, call, self.regions.read)
         arrays = running.run(version, inputs, call)
         declared = {tensor.name: tensor for tensor in running.model.outputs}
-        asked = call.outputs or tuple(OutputSpec(name) for name in declared)
+        specs = call.outputs or tuple(OutputSpec(name) for name in declared)
         outputs = tuple(
             self._output(call.model_name, declared[output.name], arrays[output.name], output)
-            for output in asked
+            for output in specs
             if output.name in arrays
         )
         return InferReply(call.model_name, str(version), outputs, call.request_id)
 
-    def _output(self, name: str, tensor: Tensor, value: object, asked: OutputSpec) -> TensorOut:
-        output = output_of(name, tensor, value, asked.form.class_count)
-        if asked.shm is None:
+    def _output(self, name: str, tensor: Tensor, value: object, spec: OutputSpec) -> TensorOut:
+        output = output_of(name, tensor, value, spec.form.class_count)
+        if spec.shm is None:
             return output
-        self.regions.write(asked.shm, output.data or b"", asked.name)
+        self.regions.write(spec.shm, output.data or b"", spec.name)
         return output._replace(data=None)
 
-    def _known(self, name: str, asked: str = "") -> tuple[RunningModel, int]:
+    def _known(self, name: str, version: str = "") -> tuple[RunningModel, int]:
         """Return a model, and the version of a request; '' is the latest. Raises ServerError."""
         unknown, running = f"Request for unknown model: '{name}'", self._models.get(name)
         if running is None or not running.ever_loaded:
@@ -245,6 +245,6 @@ class InProcessServer:
             raise ServerError(f"{unknown} has no available versions", "NOT_FOUND")
         versions = {str(number): number for number in running.model.versions}
         versions[""] = max(running.model.versions)
-        if asked not in versions:
-            raise ServerError(f"{unknown} version {asked} is not found", "NOT_FOUND")
-        return running, versions[asked]
+        if version not in versions:
+            raise ServerError(f"{unknown} version {version} is not found", "NOT_FOUND")
+        return running, versions[version]

@@ -46,14 +46,14 @@ def _array(
     name: str, model: Model, tensor: Tensor, value: TensorIn, region: ReadRegion
 ) -> np.ndarray:
     batching = model.max_batch_size > 0
-    wanted = (-1, *tensor.dims) if batching else tensor.dims
-    fits = len(wanted) == len(value.shape) and all(
-        size in (-1, actual) for size, actual in zip(wanted, value.shape)
+    expected = (-1, *tensor.dims) if batching else tensor.dims
+    fits = len(expected) == len(value.shape) and all(
+        size in (-1, actual) for size, actual in zip(expected, value.shape)
     )
     if not fits:
         raise invalid(
             f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
-            f"{_shape(wanted)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
+            f"{_shape(expected)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
         )
     data = b"".join(value.chunks) if value.shm is None else bytes(region(value.shm))
     if tensor.datatype == dtypes.STRING.v2:
@@ -89,19 +89,19 @@ def _strings(name: str, value: TensorIn, data: bytes) -> np.ndarray:
 
 def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> TensorOut:
     """Turn what a function returned for an output into the tensor of the reply."""
-    wanted = array_type(tensor.datatype)
+    expected = array_type(tensor.datatype)
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of several lengths
         raise ServerError(
             f"the function of model '{name}' returned {type(value).__name__}, which makes no "
-            f"array, for output '{tensor.name}'; expected an array of {wanted}"
+            f"array, for output '{tensor.name}'; expected an array of {expected}"
         ) from error
     is_text = tensor.datatype == dtypes.STRING.v2
-    if array.dtype != wanted and not (is_text and array.dtype.kind in "SU"):
+    if array.dtype != expected and not (is_text and array.dtype.kind in "SU"):
         raise ServerError(
             f"the function of model '{name}' returned {array.dtype} for output '{tensor.name}', "
-            f"which is declared {tensor.datatype}; expected an array of {wanted}"
+            f"which is declared {tensor.datatype}; expected an array of {expected}"
         )
     if class_count:
         return _classes(tensor, array, class_count)

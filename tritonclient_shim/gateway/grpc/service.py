@@ -61,8 +61,8 @@ class GatewayService:
 
     def methods(self) -> grpc.GenericRpcHandler:
         """Return v1's service for gRPC's server."""
-        known = grpc.method_handlers_generic_handler(v1.SERVICE, self.handlers())
-        return _Methods(known, self._access_log)
+        v1_handler = grpc.method_handlers_generic_handler(v1.SERVICE, self.handlers())
+        return _Methods(v1_handler, self._access_log)
 
     def handlers(self) -> dict[str, Any]:
         """Return the handlers by the names of their rpcs."""
