@@ -34,7 +34,7 @@ def table() -> Iterator[Table]:
 def exchange(client_id: int) -> Exchange:
     """Return an exchange that is never sent."""
     session: Any = None
-    return Exchange(session, KnownModel("m"), -1, 0, client_id, lambda profile: session)
+    return Exchange(session, KnownModel("m"), -1, 0, client_id)
 
 
 def add(table: Table, client_id: int, callback: Callback | None) -> None:

@@ -13,7 +13,7 @@ from tritonclient.grpc import service_pb2
 
 from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import framing
-from tritonclient_shim.backends.grpc.framing import CUT_FROM, take
+from tritonclient_shim.backends.grpc.framing import take
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ForeignError, TransportError, UnreadableReply
 from tritonclient_shim.core.model import (
@@ -24,7 +24,7 @@ from tritonclient_shim.core.model import (
     TensorIn,
     best_classes,
 )
-from tritonclient_shim.core.reading import read
+from tritonclient_shim.core.reading import CUT_FROM, read
 
 UINT64 = st.integers(0, 2**64 - 1)
 INT63 = st.integers(0, 2**63 - 1)

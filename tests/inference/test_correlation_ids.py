@@ -7,30 +7,33 @@ from typing import Any
 import numpy as np
 
 from tests.conftest import Connect
-from tests.infer_cases import ONE, RAMP
+from tests.infer_cases import ONE
 
 
-class WatchedName(str):
-    """A name of an input that calls a function when its bytes are asked for."""
+class WatchedValue:
+    """A value of an input that calls a function when its text is asked for."""
 
     action: Any = None
 
-    def encode(self, *arguments: Any, **named: Any) -> bytes:
+    def __str__(self) -> str:
         action = self.action
         self.action = None
         if action is not None:
             action()
-        return super().encode(*arguments, **named)
+        return "1"
 
 
 def test_requests_without_a_correlation_id_keep_another_threads(connect: Connect) -> None:
     """A request without a correlation id leaves the one that another request has set meanwhile."""
-    context = connect("simple")
-    name = WatchedName("INPUT0")
-    inputs = {name: [RAMP], "INPUT1": [np.ones(16, np.int32)]}
-    plain = {str(key): value for key, value in inputs.items()}
+    context = connect("simple_string")
+    value = WatchedValue()
+    texts = np.array(["1"] * 16, object)
+    plain = {"INPUT0": [texts], "INPUT1": [texts]}
+    watched = texts.copy()
+    watched[0] = value
+    inputs = {"INPUT0": [watched], "INPUT1": [texts]}
     context.run(inputs, ONE)
     for number in (7, 9):
-        name.action = lambda number=number: context.run(plain, ONE, corr_id=number)
+        value.action = lambda number=number: context.run(plain, ONE, corr_id=number)
         context.run(inputs, ONE)
         assert context.correlation_id() == number

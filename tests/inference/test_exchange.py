@@ -20,9 +20,8 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.servers.base import ModelProfile, TensorSpec
 from tritonclient_shim.servers.open_servers import OpenServer
 from tritonclient_shim.servers.triton import TRITON
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.service import MessageExchange
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.plan import compile_request
 
 TENSORS = {name: TensorSpec(name, "INT32", (4,)) for name in ("X", "Y")}
 DATA = bytes(32)
@@ -56,14 +55,8 @@ class Fixture:
             to_v1_error=lambda error, *_: InferenceServerException(str(error)),
         )
         request = V1Request(-1, 2, (tensor,), (V1Output("Y"),), correlation_id=correlation_id)
-        self.exchange = Exchange(
-            session,
-            model,
-            -1,
-            1,
-            0,
-            lambda known: (request, compile_request(known, request, "grpc")),
-        )
+        self.exchange = MessageExchange(session, model, -1, 1, 0)
+        self.exchange.request_of = lambda _: request
         self.exchange.prepare()
 
     def _ask(self, backend: Any) -> ModelProfile:

@@ -130,7 +130,7 @@ def bound(plan: Plan, arguments: RunArguments, profile: ModelProfile = PROFILE) 
         timeout_us=timeout_us,
         next_id=lambda: 7,
     )
-    _, request_plan = plan.with_plan(v1_request, GRPC, profile)
+    request_plan = plan.plan_of(v1_request, GRPC, profile)
     return v1_request, request_plan.calls.bind(v1_request), shapes
 
 
@@ -299,7 +299,7 @@ def entries(results: Any) -> Any:
 def outcome(plan: Plan, arguments: RunArguments, reply: InferReply) -> Any:
     """Return the results of a reply, or the error."""
     v1_request, _, _ = bound(plan, arguments)
-    _, request_plan = plan.with_plan(v1_request, GRPC, PROFILE)
+    request_plan = plan.plan_of(v1_request, GRPC, PROFILE)
     try:
         v1_reply = request_plan.replies.read(reply, 7, None)
         return entries(results_of(plan.options, v1_reply))

@@ -227,7 +227,8 @@ class InferCall(NamedTuple):
 class TensorOut(NamedTuple):
     """One output tensor of a v2 reply; ``data`` is None when it lies in shared memory.
 
-    ``data`` may be a view on the received message: copy before handing it to a user.
+    ``data`` are bytes, or a memoryview of bytes on the received message: copy before handing it to
+    a user.
     """
 
     name: str

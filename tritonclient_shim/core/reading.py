@@ -74,6 +74,9 @@ def _unreadable(error: Exception) -> UnreadableReply:
     return backend_error
 
 
+#: Tensors of replies from this size in bytes on are views on the reply, of smaller ones copies.
+CUT_FROM = 64 * 1024
+
 #: Larger contents are parsed each time. A benchmark sets 0, which parses all: small runs then take
 #: 1.1 times the CPU over gRPC, and 1.7 times over HTTP.
 REMEMBERED_BYTES = 4096

@@ -4,16 +4,16 @@
 
     request ── prepare ──► call ── send ──► outcome ── read_reply ──► V1Reply
 
-An :class:`Exchange` has all of them. A front says how the request is made, sends the call in its
-own way, and makes results or messages of the reply. A refusal is an outcome that came before there
-was a call.
+An :class:`Exchange` has all of them. A front makes the request (:meth:`Exchange.make`), sends the
+call in its own way, and makes results or messages of the reply. A refusal is an outcome that came
+before there was a call.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Callable, Tuple
+from typing import Callable
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import (
@@ -48,9 +48,6 @@ _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction p
 #: Sends a call and waits for its reply. Raises BackendError.
 Send = Callable[[InferCall], InferReply]
 
-#: Makes the request for a model, and its plan. Raises BackendError for what v1's server refused.
-MakeRequest = Callable[[ModelProfile], Tuple[V1Request, RequestPlan]]
-
 
 class Exchange:
     """A request to a model, with all that becomes of it.
@@ -63,6 +60,8 @@ class Exchange:
 
     #: False before :meth:`prepare`, and after :meth:`refuse`: nothing follows such an outcome.
     is_prepared = False
+    #: True after :meth:`drop_inputs`.
+    has_dropped_inputs = False
     # Of a request that is prepared:
     request: V1Request
     plan: RequestPlan
@@ -78,14 +77,19 @@ class Exchange:
         version: int,
         request_id: int,
         client_id: int,
-        make: MakeRequest,
     ) -> None:
         self.session = session
         self.model = model
         self.version = version
         self.request_id = request_id
         self.client_id = client_id
-        self._make = make
+
+    def make(self, profile: ModelProfile) -> tuple[V1Request, RequestPlan]:
+        """Return the request for a model, and its plan.
+
+        Raise BackendError for what v1's server refused.
+        """
+        raise NotImplementedError
 
     # ----------------------------------------------------------------------- request and call
 
@@ -96,7 +100,7 @@ class Exchange:
         a server without streams.
         """
         backend = self.session.backend
-        profile = self.model.present(backend) or self.model.read(backend)
+        profile = self.model.read(backend)
         try:
             call = self._prepare(profile, streaming)
         except InvalidRequest:
@@ -128,7 +132,10 @@ class Exchange:
     def _prepare(self, profile: ModelProfile, streaming: bool) -> InferCall:
         if profile.decoupled:
             raise InvalidRequest(_DECOUPLED, "UNIMPLEMENTED")
-        request, plan = self._make(profile)
+        if self.has_dropped_inputs:
+            dropped = "a request whose inputs were dropped cannot be made again"
+            raise InvalidRequest(dropped, "INTERNAL")
+        request, plan = self.make(profile)
         if streaming:
             profile.dialect.check_context(profile, -1, 0, streaming=True)
         self.request = request
@@ -151,7 +158,7 @@ class Exchange:
         also write into regions of shared memory meanwhile. So they are never sent again.
         """
         self.call = None
-        self._make = _sent_once
+        self.has_dropped_inputs = True
         request = self.request
         if not [item for item in request.inputs if item.chunks]:  # all in shared memory
             return
@@ -303,7 +310,3 @@ class Exchange:
         profile = self.model.profile
         if profile is not None:
             profile.dialect.check_request(profile, self.request)
-
-
-def _sent_once(_: ModelProfile) -> tuple[V1Request, RequestPlan]:
-    raise InvalidRequest("a request whose inputs were dropped cannot be made again", "INTERNAL")

@@ -32,13 +32,12 @@ from tritonclient_shim.servers.triton_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange, Send
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.plan import Plan, compile_plan
+from tritonclient_shim.session.plan import Plan, RequestPlan, compile_plan
 from tritonclient_shim.session.reloads import Doubt
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.regions import RegionError, lookup
 from tritonclient_shim.translate.constructors import Headers
-from tritonclient_shim.translate.request import Options
 from tritonclient_shim.translate.result import results_of
 
 _NO_STATUS = "status request did not return status"
@@ -47,20 +46,25 @@ _NO_STATUS = "status request did not return status"
 class ContextExchange(Exchange):
     """The exchange of a context.
 
-    Its request was made from ``started_ns`` to ``sent_ns``. ``reply`` is v1's reply once the
-    exchange is completed. To make results of it, as the ``options`` say, may still fail.
+    Its request was bound by ``arguments_plan``, from ``started_ns`` to ``sent_ns``. ``reply`` is
+    v1's reply once the exchange is completed. To make results of it may still fail.
     """
 
-    options: Options
+    arguments_plan: Plan
     started_ns: int
     sent_ns: int
     is_asynchronous = False
     reply: V1Reply
 
+    def make(self, profile: ModelProfile) -> tuple[V1Request, RequestPlan]:
+        """Return the request, and its plan; see :meth:`Exchange.make`."""
+        protocol = self.session.endpoint.protocol
+        return self.request, self.arguments_plan.plan_of(self.request, protocol, profile)
+
     @property
     def has_first(self) -> bool:
         """True if the reply has the first of the outputs, in the form that was asked for."""
-        outputs = self.options.outputs
+        outputs = self.arguments_plan.options.outputs
         if not outputs or not self.reply.outputs:
             return False
         wanted = outputs[0].output
@@ -74,7 +78,7 @@ class ContextExchange(Exchange):
         """
         client_id = self.client_id if self.is_asynchronous else 0
         try:
-            return results_of(self.options, self.reply, client_id)
+            return results_of(self.arguments_plan.options, self.reply, client_id)
         except (RegionError, UnreadableReply) as error:
             if isinstance(error, UnreadableReply):
                 self.reloaded(Doubt.UNREADABLE)
@@ -244,9 +248,9 @@ class InferSession(ServerSession):
             version=self.model_version,
             request_id=next_request_id(),
             client_id=request.id,
-            make=partial(plan.with_plan, request, self.endpoint.protocol),
         )
-        exchange.options = plan.options
+        exchange.request = request
+        exchange.arguments_plan = plan
         exchange.started_ns = started
         exchange.sent_ns = perf_counter_ns()
         return exchange

@@ -89,8 +89,8 @@ class KnownModel:
 
     def read(self, backend: Backend) -> ModelProfile:
         """Return the profile; ask for it if it is not known. Raises BackendError."""
-        profile = self.present(backend)
-        if profile is not None:
+        profile = self.profile
+        if profile is not None and (profile.dialect.description_holds or self._holds(backend)):
             return profile
         server = backend.known_server()
         dialect = server.dialect(BELIEVED)
@@ -104,8 +104,11 @@ class KnownModel:
         profile = self.profile
         if profile is None or profile.dialect.description_holds:
             return profile
-        same = self._believed() and self._server is backend.known_server()
-        return profile if same else None
+        return profile if self._holds(backend) else None
+
+    def _holds(self, backend: Backend) -> bool:
+        """True if a description that holds for seconds on one connection still does."""
+        return self._believed() and self._server is backend.known_server()
 
     def _ask_anew(self, backend: Backend) -> ModelProfile:
         """Ask for the profile as if nothing were known of the server."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.model import V1Input, V1Request
+from tritonclient_shim.core.model import V1Request
 from tritonclient_shim.servers.base import ModelProfile
 from tritonclient_shim.translate import request, to_v2
 from tritonclient_shim.translate.request import (
@@ -71,6 +71,15 @@ class Plan:
         self.options = options
         self._complete = complete  # the profile with the tensors that only the caller declares
         self._binders = binders
+        #: The place of each input of the model among the arguments, or the name of a missing one.
+        self._places: list[int] = []
+        self._missing: str | None = None
+        places = {binder.name: place for place, binder in enumerate(binders)}
+        for name in complete.inputs:
+            if name in places:
+                self._places.append(places[name])
+            elif self._missing is None:
+                self._missing = name
         self._outputs = tuple([requested.output for requested in options.outputs])
         self._forms = [*outputs.items()] if _are_plain(outputs) else []
         #: False with shared memory: handles are looked up each time, and no region may be kept.
@@ -130,20 +139,16 @@ class Plan:
 
         ``correlation_id`` is that of the request, 0 for none. ``next_id`` is called at the end.
         """
-        bound: dict[str, V1Input] = {}
-        for binder, value in zip(self._binders, arguments.inputs.values()):
-            item = binder.bind(value, shapes, look_up)
-            bound[item.name] = item
-        batch_size = self.options.batch_size or 1
         inputs = []
-        for name in self._complete.inputs:
-            if name not in bound:
-                raise request.too_few(name, batch_size, 0)
-            inputs.append(bound[name])
+        for binder, value in zip(self._binders, arguments.inputs.values()):
+            inputs.append(binder.bind(value, shapes, look_up))
+        batch_size = self.options.batch_size or 1
+        if self._missing is not None:
+            raise request.too_few(self._missing, batch_size, 0)
         v1_request = V1Request(  # by position, see CallPlan.bind
             model_version,
             batch_size,
-            tuple(inputs),
+            tuple([inputs[place] for place in self._places]),
             self._outputs,
             correlation_id,
             flags,
@@ -155,20 +160,18 @@ class Plan:
             return self._complete.dialect.with_types(self._complete, v1_request)
         return v1_request
 
-    def with_plan(
-        self, v1_request: V1Request, protocol: str, profile: ModelProfile
-    ) -> tuple[V1Request, RequestPlan]:
-        """Return a request that this plan has bound, and its plan. Raise ServerError.
+    def plan_of(self, v1_request: V1Request, protocol: str, profile: ModelProfile) -> RequestPlan:
+        """Return the plan of a request that this plan has bound. Raise ServerError.
 
         The profile is another one if the model was reloaded meanwhile.
         """
         if profile is not self.profile or not self.is_reusable:
-            return v1_request, compile_request(profile, v1_request, protocol)
+            return compile_request(profile, v1_request, protocol)
         kind = (bool(v1_request.correlation_id), bool(v1_request.flags))
         plan = self._request_plans.get(kind)
         if plan is None:
             plan = self._request_plans[kind] = compile_request(profile, v1_request, protocol)
-        return v1_request, plan
+        return plan
 
 
 def compile_plan(profile: ModelProfile, arguments: RunArguments, look_up: LookUp) -> Plan:

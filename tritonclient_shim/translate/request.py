@@ -8,6 +8,7 @@ tensor bytes by the rules of v1: bytes are reinterpreted, never converted.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
@@ -142,10 +143,12 @@ class InputBinder:
     ``kinds`` are the kinds of the arrays that it is compiled for; None for anything but a list of
     arrays. ``tensor`` is the input without its data, if such arrays are the tensor's bytes as they
     are, so that nothing can be wrong with them. Other inputs are checked whenever they are bound.
+    ``name`` is that of the input, None if the caller's key is wrong.
     """
 
     profile: ModelProfile
     key: Any
+    name: str | None
     batch_size: int  # of the request, so at least 1
     kinds: list[Any] | None
     tensor: V1Input | None
@@ -162,7 +165,7 @@ class InputBinder:
             shapes[tensor.name] = tensor.dims or ()
             # by position, see CallPlan.bind
             return V1Input(tensor.name, tensor.dims, tuple(value), tensor.byte_size)
-        name = _name(self.profile, "input", self.key)
+        name = self.name or _name(self.profile, "input", self.key)
         if isinstance(value, (list, tuple)) and not is_handle(value[0]):
             return _arrays(self.profile, name, value, self.batch_size, shapes)
         return _shared(self.profile, name, value, self.batch_size, shapes, look_up)
@@ -178,7 +181,10 @@ def compile_input(profile: ModelProfile, key: Any, value: Any, batch_size: int) 
     tensor = None
     if kinds and type(key) is str and key in profile.inputs:
         tensor = _plain_tensor(profile.inputs[key], value, batch_size)
-    return InputBinder(profile, key, batch_size, kinds, tensor)
+    name = None
+    with suppress(InferenceServerException, arguments.ArgumentError):
+        name = _name(profile, "input", key)
+    return InputBinder(profile, key, name, batch_size, kinds, tensor)
 
 
 def _plain_tensor(
@@ -390,12 +396,15 @@ def serialize(array: np.ndarray[Any, Any]) -> bytes:
     """
     # A subclass may hide elements, or keep two dimensions.
     values = np.asarray(array).ravel(order="C").tolist()
-    if array.dtype.kind != "S":
-        values = [value.encode() if type(value) is str else _element(value) for value in values]
+    types = {*map(type, values)}
+    if types == {str}:
+        values = [value.encode() for value in values]
+    elif types != {bytes}:
+        values = [_element(value) for value in values]
     return byte_strings.serialize(values)
 
 
 def _element(value: Any) -> bytes:
     # v1 sent the repr of a bytes object (docs/v1-behaviour.md §3.6); known difference
     # ``bytes-in-object-array``.
-    return value if isinstance(value, bytes) else str(value).encode("utf-8")
+    return value if isinstance(value, bytes) else str(value).encode()

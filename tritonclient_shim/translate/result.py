@@ -90,11 +90,11 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         )
     if row is dtypes.STRING:
         return _string_arrays(byte_strings.deserialize(data), dims, rows)
-    if len(data) if type(data) is bytes else memoryview(data).nbytes:
-        batch = np.frombuffer(data, row.numpy)
-    else:  # NumPy refuses an empty buffer
-        batch = np.empty(0, row.numpy)
-    is_small_part = _is_small_part(data, batch.nbytes, rows)
+    # NumPy refuses an empty buffer.
+    batch = np.frombuffer(data, row.numpy) if len(data) else np.empty(0, row.numpy)
+    received = len(data) if type(data) is bytes else memoryview(data.obj).nbytes
+    # An entry is a small part of a large buffer.
+    is_small_part = received > KEPT_WHOLE and received * rows > MOST_TIMES * batch.nbytes
     if not (is_small_part or batch.flags.carray):
         batch = batch.copy()
     if rows == 1:
@@ -107,12 +107,6 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         # As in v1, no entry owns its memory (docs/v1-behaviour.md §4.1).
         return [entry.copy()[...] for entry in entries]
     return list(entries)
-
-
-def _is_small_part(data: Buffer, size: int, rows: int) -> bool:
-    """True if an entry of the data, of ``size`` bytes, is a small part of a large buffer."""
-    received = len(data) if type(data) is bytes else memoryview(memoryview(data).obj).nbytes
-    return received > KEPT_WHOLE and received * rows > MOST_TIMES * size
 
 
 def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:

@@ -106,13 +106,15 @@ def version_number(version: str) -> int:
 class _OutputReader:
     """Makes the v1 result of a requested output from its tensor in a reply.
 
-    ``spec`` is None if only the tensor has the data type.
+    ``spec`` is None if only the tensor has the data type. Else ``shape`` is that of a tensor whose
+    entries have the dims of the model, as almost all do.
     """
 
     profile: ModelProfile
     batch_size: int
     output: V1Output
     spec: TensorSpec | None
+    shape: tuple[int, ...] | None
     batched: bool  # the tensor has a row for each batch entry
 
     def read(self, tensor: TensorOut, labels: Labels | None) -> V1Result:
@@ -123,13 +125,13 @@ class _OutputReader:
             return self._classified(spec, tensor, labels)
         # A type that is newer than the table of them here has a name in the reply only.
         datatype = spec.datatype or tensor.datatype
-        dims = self._entry_dims(spec, tensor.shape)
+        shape = tensor.shape
+        dims = spec.dims if shape == self.shape else self._entry_dims(spec, shape)
         data = tensor.data
         if data is None:
             size = self.batch_size * to_v2.byte_size(datatype, dims)
             return V1Result(output.name, datatype, dims, size, shm=output.shm)
-        size = len(data) if type(data) is bytes else memoryview(data).nbytes
-        return V1Result(output.name, datatype, dims, size, data)
+        return V1Result(output.name, datatype, dims, len(data), data)
 
     def _classified(self, spec: TensorSpec, tensor: TensorOut, labels: Labels | None) -> V1Result:
         """Return the best classes of each batch entry, the entry flattened
@@ -168,14 +170,13 @@ class _OutputReader:
 
 def _reader_of(profile: ModelProfile, batch_size: int, output: V1Output) -> _OutputReader:
     spec = profile.outputs.get(output.name)
-    is_shape_tensor = spec is not None and spec.is_shape_tensor
-    return _OutputReader(
-        profile=profile,
-        batch_size=batch_size,
-        output=output,
-        spec=spec if profile.dialect.replies_as_described else None,
-        batched=profile.batching and not is_shape_tensor,
-    )
+    batched = profile.batching and not (spec is not None and spec.is_shape_tensor)
+    if not profile.dialect.replies_as_described:
+        spec = None
+    shape = None
+    if spec is not None:
+        shape = (batch_size, *spec.dims) if batched else spec.dims
+    return _OutputReader(profile, batch_size, output, spec, shape, batched)
 
 
 def _spec_of(profile: ModelProfile, tensor: TensorOut) -> TensorSpec:

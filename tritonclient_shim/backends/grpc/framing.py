@@ -32,7 +32,13 @@ from tritonclient_shim.core.model import (
     ShmSlice,
     TensorOut,
 )
-from tritonclient_shim.core.reading import check_sizes, expected_size, packed, remembered
+from tritonclient_shim.core.reading import (
+    CUT_FROM,
+    check_sizes,
+    expected_size,
+    packed,
+    remembered,
+)
 
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
@@ -126,9 +132,6 @@ _REPLY_ID = 0x1A  # field 3 of ModelInferResponse, length-delimited
 _RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
 
-#: Tensors of replies from this size in bytes on are views on the reply, of smaller ones copies.
-CUT_FROM = 64 * 1024
-
 
 # ------------------------------------------------------------------------------- requests
 
@@ -152,7 +155,7 @@ def encode_request(call: InferCall) -> bytes:
     for tensor in call.inputs:
         head += _input(tensor.name, tensor.datatype, tensor.shape, tensor.shm)
         if tensor.shm is None:
-            prefix = _prefix(tensor.byte_size)
+            prefix = _RAW_INPUT + varint(tensor.byte_size)
             total += len(prefix) + tensor.byte_size
             data.append(prefix)
             data += tensor.chunks
@@ -162,10 +165,6 @@ def encode_request(call: InferCall) -> bytes:
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
     return b"".join([head, *data])
-
-
-def _prefix(size: int) -> bytes:
-    return _RAW_INPUT + varint(size)
 
 
 def varint(value: int) -> bytes:

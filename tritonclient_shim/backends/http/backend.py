@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Sequence
 from tritonclient_shim.backends.base import Backend, Done
 from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.http.connections import HttpClient, usable_headers
-from tritonclient_shim.backends.http.errors import PREFIX, refusal
+from tritonclient_shim.backends.http.errors import PREFIX, AnotherReply, refusal
 from tritonclient_shim.backends.http.framing import json_of, model_path, v2_object
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
@@ -24,7 +24,6 @@ from tritonclient_shim.core.errors import (
     ForeignError,
     ServerError,
     TransportError,
-    UnreadableReply,
 )
 from tritonclient_shim.core.model import (
     Buffer,
@@ -121,12 +120,12 @@ class HttpBackend(Backend):
         """Infer on a thread of this backend; beyond ``MAX_IN_FLIGHT`` at once the rest wait."""
         try:
             wire_id = _next_wire_id()
-            exchange = self._prepared(call, wire_id, copied=True)
+            send = self._prepared(call, wire_id, copied=True)
         except BackendError as error:
             return done(error)
         try:
             self._http.executor.execute(
-                lambda: done(outcome_of(_infer_reply, call, wire_id, self._http, exchange))
+                lambda: done(outcome_of(_infer_reply, call, wire_id, self._http, send))
             )
         except RuntimeError:  # no thread to be had
             done(TransportError(f"{PREFIX}Out of memory"))
@@ -181,31 +180,18 @@ def _next_wire_id() -> str:
 
 
 def _infer_reply(
-    call: InferCall, wire_id: str, client: HttpClient, exchange: Callable[[], Reply]
+    call: InferCall, wire_id: str, client: HttpClient, send: Callable[[], Reply]
 ) -> InferReply:
-    """Run a prepared inference, return its result; BackendError when there is none.
-
-    UnreadableReply for a reply with another id: it belongs to another request. A proxy may have
-    sent an answer late, or twice.
-    """
-    response = exchange()
+    """Send a prepared inference, and return its reply. Raise BackendError."""
+    response = send()
     if response.status != 200:
         raise refusal(response.status, response.body, _names(call))
     length = response.headers.get(_HEADER_LENGTH.lower())
-    reply = read(framing.parse_response, response.body, length, wire_id)
-    if reply.request_id not in ("", wire_id):
+    try:
+        return read(framing.parse_response, response.body, length, wire_id, call.request_id)
+    except AnotherReply:
         client.drop_idle_connections()  # what comes next on this one may be wrong, too
-        raise UnreadableReply(
-            f"it has the id {shown(reply.request_id)}, so it is the answer to another request",
-            f"the id {wire_id!r} of this request",
-        )
-    # _replace takes five times as long
-    return InferReply(
-        model_name=reply.model_name,
-        model_version=reply.model_version,
-        outputs=reply.outputs,
-        request_id=call.request_id,
-    )
+        raise
 
 
 def _names(call: InferCall) -> Iterable[str]:

@@ -10,7 +10,8 @@ import select
 import socket
 import weakref
 from functools import cached_property, lru_cache, partial
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
+from io import BufferedReader
+from typing import Any, Callable, Iterable, Mapping, Sequence, Tuple
 from weakref import WeakValueDictionary
 
 from tritonclient_shim.backends import tls
@@ -64,71 +65,76 @@ class HttpConnection:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        self._is_readable = _readable_check(connected)
+        self._received = connected.makefile("rb", buffering=0)
+        self._events = _events_of(connected)
 
     def usable(self) -> bool:
         """False when the server has closed the idle connection, or has sent something unasked."""
-        return not self._is_readable()
+        return not self._events(0)
 
-    def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
+    def exchange(self, parts: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
         try:
-            with SEND:
-                for part in _parts(pieces):
-                    self._socket.sendall(part)
-        except TransportError as failure:
+            for part in parts:
+                self._socket.sendall(part)
+        except SEND.exceptions as failure:
             return self._early_answer(failure), False
-        with self._socket.makefile("rb") as stream:
+        stream = BufferedReader(self._received)
+        try:
             return read_reply(stream)
+        finally:
+            stream.detach()  # the connection stays open
 
-    def _early_answer(self, failure: TransportError) -> Reply:
+    def _early_answer(self, failure: BaseException) -> Reply:
         """Return the answer to a request that could not be sent completely.
 
-        A server may refuse an upload before it has read the upload. Raise ``failure`` if the
-        server has sent nothing.
+        A server may refuse an upload before it has read the upload. Raise the error of ``failure``
+        if the server has sent nothing.
         """
-        if not self._is_readable():
-            raise failure
-        with self._socket.makefile("rb") as stream:
-            try:
-                is_begun = bool(stream.peek(1))
-            except OSError:
-                is_begun = False
-            if not is_begun:
-                raise failure
-            reply, _may_be_kept = read_reply(stream)
+        try:
+            stream = BufferedReader(self._received)
+            is_begun = bool(self._events(0) and stream.peek(1))
+        except (OSError, ValueError):  # it is lost, or closed
+            is_begun = False
+        if not is_begun:
+            raise SEND.error_of(failure) from failure
+        reply, _may_be_kept = read_reply(stream)
         return reply
 
     def close(self) -> None:
         """Close the socket; idempotent."""
+        self._received.close()
         self._socket.close()
 
 
-def _readable_check(connected: socket.socket) -> Callable[[], bool]:
-    """Return a function that returns True if the socket has bytes to read, or its end."""
+def _events_of(connected: socket.socket) -> Callable[[int], Sequence[object]]:
+    """Return a function that returns a list, not empty if the socket has bytes to read, or its end.
+
+    The function takes the time to wait.
+    """
     if not hasattr(select, "poll"):  # eventlet removes it, and Windows has none
-        return lambda: bool(select.select([connected], [], [], 0)[0])
+        return lambda timeout: select.select([connected], [], [], timeout)[0]
     poll = select.poll()
     poll.register(connected, select.POLLIN)
-    return lambda: bool(poll.poll(0))
+    return poll.poll
 
 
-def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
-    """Pieces → the same bytes with small neighbours joined and large pieces as they are."""
-    sizes = [memoryview(piece).nbytes for piece in pieces]
+def _parts(pieces: Sequence[Buffer], sizes: Sequence[int]) -> list[Buffer]:
+    """Return the same bytes with small neighbours joined and large pieces as they are."""
     if max(sizes) < LARGE:  # such as 1,000 batch entries
-        yield b"".join(pieces)
-        return
+        return [b"".join(pieces)]
+    parts: list[Buffer] = []
     small: list[Buffer] = []
     for size, piece in zip(sizes, pieces):
         if size < LARGE:
             small.append(piece)
             continue
-        yield b"".join(small)
+        parts.append(b"".join(small))
         small.clear()
-        yield piece
+        parts.append(piece)
     if small:
-        yield b"".join(small)
+        parts.append(b"".join(small))
+    return parts
 
 
 class HttpPool:
@@ -147,11 +153,14 @@ class HttpPool:
         """The parsed address; TransportError when it is none, at first use as in v1
         (docs/v1-behaviour.md §3.1).
         """
-        with ADDRESS:
-            return parse(self.connector.endpoint.address, self.connector.endpoint.secure)
+        endpoint = self.connector.endpoint
+        try:
+            return parse(endpoint.address, endpoint.secure)
+        except ADDRESS.exceptions as failure:
+            raise ADDRESS.error_of(failure) from failure
 
-    def request(self, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
-        """Send a complete request, in pieces; return the answer, whatever its status.
+    def request(self, parts: Sequence[Buffer], repeatable: bool = False) -> Reply:
+        """Send a complete request, part by part; return the answer, whatever its status.
 
         A request that fails on a connection kept from earlier is repeated on a fresh one,
         once, in two cases: the server cannot have received all of it, or it is ``repeatable``
@@ -163,18 +172,18 @@ class HttpPool:
         kept = self._take()
         if kept is not None:
             try:
-                return self._exchange(kept, pieces)
+                return self._exchange(kept, parts)
             except Unsent:
                 pass
             except Unanswered:
                 if not repeatable:
                     raise
         connected = self.connector.connect(self.location, self._context)
-        return self._exchange(HttpConnection(connected), pieces)
+        return self._exchange(HttpConnection(connected), parts)
 
-    def _exchange(self, connection: HttpConnection, pieces: Sequence[Buffer]) -> Reply:
+    def _exchange(self, connection: HttpConnection, parts: Sequence[Buffer]) -> Reply:
         try:
-            reply, keep = connection.exchange(pieces)
+            reply, keep = connection.exchange(parts)
         except BaseException:  # whatever it is, half an exchange may be on the connection
             self._lose(connection)
             raise
@@ -302,13 +311,16 @@ class HttpClient:
         """Return a function that sends the request, also after ``close``, and returns the reply.
 
         ``path`` is below the prefix of the endpoint. ``headers`` replace those of the thread's
-        calls, and these the client's own. The pieces of ``body`` are read when the function runs.
+        calls, and these the client's own. Large pieces of ``body`` are read when the function runs.
         """
         pool = self._pool or self.pool
         head = self._head(method, path, (*current_headers(), *headers.items()))
+        sizes = [memoryview(piece).nbytes for piece in body]
         if method == "POST":
-            head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
-        return partial(pool.request, (head + b"\r\n", *body), method == "GET")
+            head += b"Content-Length: %d\r\n" % sum(sizes)
+        head += b"\r\n"
+        parts = _parts([head, *body], [len(head), *sizes])
+        return partial(pool.request, parts, method == "GET")
 
     def drop_idle_connections(self) -> None:
         """Close the connections that no request uses, because one of them is out of step."""

@@ -70,10 +70,12 @@ class HttpConnector(NamedTuple):
     def connect(self, location: Location, context: ssl.SSLContext | None) -> socket.socket:
         """Return a socket connected to the server; TransportError where that is impossible."""
         target = self.proxy or location
-        with CONNECT:
+        try:
             peer = socket.create_connection(
                 (target.host, target.port), self.settings.connect_timeout
             )
+        except CONNECT.exceptions as failure:
+            raise CONNECT.error_of(failure) from failure
         try:
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.settings.keepalive_time is not None:
@@ -81,8 +83,7 @@ class HttpConnector(NamedTuple):
             if context is not None:
                 if self.proxy is not None:
                     _open_tunnel(peer, location, self.proxy)
-                with HANDSHAKE:
-                    peer = context.wrap_socket(peer, server_hostname=location.host)
+                peer = _secured(peer, context, location.host)
             peer.settimeout(self.settings.network_timeout)
         except BaseException:  # whatever it is, nobody else knows of the socket
             peer.close()
@@ -116,15 +117,28 @@ def _whole(seconds: float) -> int:
     return min(max(1, round(seconds)), 32767)  # the kernel's limits
 
 
+def _secured(peer: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
+    """Return the socket with TLS; TransportError if the handshake fails."""
+    try:
+        return context.wrap_socket(peer, server_hostname=host)
+    except HANDSHAKE.exceptions as failure:
+        raise HANDSHAKE.error_of(failure) from failure
+
+
 def _open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
     """Have the proxy connect to the server (CONNECT); TransportError when it does not."""
     target = join_port(location.host, location.port)
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization:
         lines.append(f"Proxy-Authorization: {proxy.authorization}")
-    with SEND:
+    try:
         connected.sendall("\r\n".join([*lines, "", ""]).encode())
-    with ANSWER, connected.makefile("rb") as stream:  # the server speaks only after the client
-        status = read_head(stream).status
+    except SEND.exceptions as failure:
+        raise SEND.error_of(failure) from failure
+    try:
+        with connected.makefile("rb") as stream:  # the server speaks only after the client
+            status = read_head(stream).status
+    except ANSWER.exceptions as failure:
+        raise ANSWER.error_of(failure) from failure
     if status != 200:
         raise TransportError(f"{PREFIX}Failure when receiving data from the peer")

@@ -25,6 +25,7 @@ from tritonclient_shim.core.errors import (
     ServerError,
     TransportError,
     TransportKind,
+    UnreadableReply,
 )
 from tritonclient_shim.servers.triton_sentences import Meaning, recognise
 
@@ -43,6 +44,10 @@ class Unanswered(TransportError):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
+class AnotherReply(UnreadableReply):
+    """The reply to another request. A proxy may have sent an answer late, or twice."""
+
+
 class ErrorRule(NamedTuple):
     """An exception, libcurl's text for it, and the error it becomes."""
 
@@ -58,19 +63,16 @@ _TIMEOUT = ErrorRule(
 
 
 class Phase:
-    """A step of an exchange, for ``with``: its exceptions become errors by the first rule."""
+    """A step of an exchange. ``exceptions`` are those that become errors, by the first rule."""
 
     def __init__(self, *rules: ErrorRule) -> None:
         self._rules = rules
+        self.exceptions = tuple([kind for rule in rules for kind in rule.exceptions])
 
-    def __enter__(self) -> None:
-        """Begin the step."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is not None:
-            for rule in self._rules:
-                if isinstance(error, rule.exceptions):
-                    raise rule.error(PREFIX + rule.text, kind=rule.kind) from error
+    def error_of(self, failure: BaseException) -> TransportError:
+        """Return the error of one of the exceptions; raise it from that."""
+        rule = next(rule for rule in self._rules if isinstance(failure, rule.exceptions))
+        return rule.error(PREFIX + rule.text, kind=rule.kind)
 
 
 ADDRESS = Phase(

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tritonclient_shim.backends.http.errors import AnotherReply
 from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.backends.replies import JsonFields, version_of
 from tritonclient_shim.core import byte_strings, dtypes
@@ -30,7 +31,7 @@ from tritonclient_shim.core.model import (
     TensorIn,
     TensorOut,
 )
-from tritonclient_shim.core.reading import check_sizes, packed, remembered, shown
+from tritonclient_shim.core.reading import CUT_FROM, check_sizes, packed, remembered, shown
 
 #: The largest body that Triton takes, in bytes. It reads all of a larger one, then refuses it.
 LIMIT = 2**31 - 1
@@ -181,14 +182,8 @@ def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
     """
     request_id = wire_id or call.request_id
     header = f'"id":{_quoted(request_id)},' if request_id else ""
-    header += _parameters(
-        call.sequence_id,
-        call.sequence_start,
-        call.sequence_end,
-        call.priority,
-        call.timeout_us,
-        bool(call.outputs),
-    )
+    if call.sequence_id or call.priority or call.timeout_us or not call.outputs:
+        header += _parameters(call)
     pieces: list[Buffer] = []
     inputs = []
     size = 0
@@ -212,20 +207,20 @@ def request_pieces(call: InferCall, wire_id: str = "") -> list[Buffer]:
     return [content, *pieces]
 
 
-def _parameters(
-    sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int, named_outputs: bool
-) -> str:
-    """Return the parameters of a request, as far as they differ from the defaults, and a comma."""
+def _parameters(call: InferCall) -> str:
+    """Return the parameters of a request that differ from the defaults, and a comma."""
     values: dict[str, Any] = {}
-    if sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
-        values.update(sequence_id=sequence_id, sequence_start=start, sequence_end=end)
-    if priority:
-        values["priority"] = priority
-    if timeout_us:
-        values["timeout"] = timeout_us
-    if not named_outputs:
+    if call.sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
+        values["sequence_id"] = call.sequence_id
+        values["sequence_start"] = call.sequence_start
+        values["sequence_end"] = call.sequence_end
+    if call.priority:
+        values["priority"] = call.priority
+    if call.timeout_us:
+        values["timeout"] = call.timeout_us
+    if not call.outputs:
         values["binary_data_output"] = True
-    return f'"parameters":{json.dumps(values, separators=(",", ":"))},' if values else ""
+    return f'"parameters":{json.dumps(values, separators=(",", ":"))},'
 
 
 @lru_cache(maxsize=256)
@@ -253,41 +248,49 @@ def _region(shm: ShmSlice) -> str:
     return f'"shared_memory_region":{name},"shared_memory_byte_size":{shm.byte_size:d}{offset}'
 
 
-def parse_response(body: Buffer, header_length: str | None, request_id: str = "") -> InferReply:
-    """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
+def parse_response(
+    body: Buffer, header_length: str | None, wire_id: str = "", request_id: str = ""
+) -> InferReply:
+    """Body and ``Inference-Header-Content-Length`` → InferReply. Of a large body it has views.
 
-    ``request_id`` is the id that the header is expected to begin with. Replies that differ in it
-    alone are parsed once.
+    The reply must have the ``wire_id`` of the request, or no id. Replies that differ in it alone
+    are parsed once. The InferReply has ``request_id``.
 
-    ForeignError when this is not a v2 response, UnreadableReply when it is wrong, see
-    :func:`~tritonclient_shim.core.reading.read`.
+    AnotherReply for another id, ForeignError when this is not a v2 response, UnreadableReply when
+    it is wrong, see :func:`~tritonclient_shim.core.reading.read`.
     """
-    view = memoryview(body)
-    length = len(view)
+    if len(body) >= CUT_FROM:
+        body = memoryview(body)
+    length = len(body)
     if header_length is not None:
         length = int(header_length) if header_length.isdigit() else length + 1
-        if length > len(view):
+        if length > len(body):
             raise UnreadableReply(
                 f"its JSON header should have {shown(header_length)} bytes",
-                f"at most the {len(view)} sent",
+                f"at most the {len(body)} sent",
             )
-    content = bytes(view[:length])
-    expected = b'{"id":"%b",' % request_id.encode()  # as Triton begins a header
-    has_expected_id = content.startswith(expected)
-    header = _header(b"{" + content[len(expected) :] if has_expected_id else content)
+    content = bytes(body[:length])
+    expected = b'{"id":"%b",' % wire_id.encode()  # as Triton begins a header
+    if content.startswith(expected):
+        content = b"{" + content[len(expected) :]
+    header = _header(content)
+    if header.request_id not in ("", wire_id):
+        raise AnotherReply(
+            f"it has the id {shown(header.request_id)}, so it is the answer to another request",
+            f"the id {wire_id!r} of this request",
+        )
     outputs, position = [], length
     for tensor, size in header.tensors:
         if size is not None:
-            data = view[position : position + size]
+            data = body[position : position + size]
             tensor = TensorOut(tensor.name, tensor.datatype, tensor.shape, data)
             position += size
         outputs.append(tensor)
-    if position != len(view):
+    if position != len(body):
         raise UnreadableReply(
-            f"it has {len(view)} bytes", f"{shown(position)}, by the sizes of its outputs"
+            f"it has {len(body)} bytes", f"{shown(position)}, by the sizes of its outputs"
         )
-    reply_id = header.request_id or (request_id if has_expected_id else "")
-    return InferReply(header.model_name, header.model_version, tuple(outputs), reply_id)
+    return InferReply(header.model_name, header.model_version, tuple(outputs), request_id)
 
 
 class _Header(NamedTuple):

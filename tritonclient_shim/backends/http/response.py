@@ -56,13 +56,17 @@ class Head(NamedTuple):
 
 def read_reply(stream: Any) -> tuple[Reply, bool]:
     """Return the next answer; also whether another request may follow on the connection."""
-    with ANSWER:
+    try:
         head = read_head(stream)
-    with BODY:
+    except ANSWER.exceptions as failure:
+        raise ANSWER.error_of(failure) from failure
+    try:
         if head.length is not None:
             body = _exactly(stream, head.length)
         else:
             body = _chunks(stream) if head.chunked else stream.read()
+    except BODY.exceptions as failure:
+        raise BODY.error_of(failure) from failure
     return Reply(head.status, head.headers, body), head.kept_open
 
 

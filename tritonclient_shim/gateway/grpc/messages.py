@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Sequence
 
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.backends.grpc.framing import CUT_FROM, take, varint
+from tritonclient_shim.backends.grpc.framing import take, varint
 from tritonclient_shim.core.model import Buffer, V1Reply
+from tritonclient_shim.core.reading import CUT_FROM
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.translate import v1_messages
 
