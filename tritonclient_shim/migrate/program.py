@@ -11,9 +11,8 @@ import ast
 import os
 import re
 from collections import defaultdict
-from contextlib import suppress
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
 
 from tritonclient_shim.migrate.flows import CONTEXTS
@@ -73,17 +72,89 @@ class _Import(NamedTuple):
 
 
 class _File:
-    """A file of a program."""
+    """A file of a program, and what its text says. Each fact is found once, when it is read."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, text: bytes) -> None:
         self.path = path
-        self.text = b""
-        with suppress(Unreadable):
-            self.text = content(path)
+        self.text = text
+
+    @cached_property
+    def decoded(self) -> str:
+        """The text, for patterns of texts."""
+        return self.text.decode("utf-8", "replace")
+
+    @cached_property
+    def may_use_v1(self) -> bool:
+        """True if the file names v1, or star-imports a file beside it."""
+        return may_use_v1(self.path, self.text)
+
+    @cached_property
+    def names(self) -> _Names:
+        """The names that the file reads and binds."""
+        return _names_in(self.path, self.text)
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """True if the file names the format CLASS."""
+        return b"ResultFormat.CLASS" in self.text
+
+    @cached_property
+    def may_ask_for_classes(self) -> bool:
+        """True if the file may have the format CLASS, by its name or as a value."""
+        return may_ask_for_classes(self.decoded)
+
+    @cached_property
+    def starts_requests(self) -> bool:
+        """True if the file sends asynchronous requests, or asks for their results."""
+        return bool(_ASYNC.search(self.text))
+
+    @cached_property
+    def starts_processes(self) -> bool:
+        """True if the file may start processes."""
+        return starts_processes(self.decoded)
+
+    @cached_property
+    def asks_errors(self) -> bool:
+        """True if the file asks errors for their ids."""
+        return bool(_ERROR_IDS.search(self.text))
+
+    @cached_property
+    def asks_contexts(self) -> bool:
+        """True if the file asks contexts for their last request."""
+        return bool(_ASKED.search(self.text))
+
+    @cached_property
+    def has_regions(self) -> bool:
+        """True if the file names shared memory."""
+        return b"shared_memory" in self.text
+
+    @cached_property
+    def has_star_imports(self) -> bool:
+        """True if the file has a star import."""
+        return bool(_STAR.search(self.text))
+
+    @cached_property
+    def may_speak_http(self) -> bool:
+        """True if contexts of the file may speak HTTP."""
+        names_http = b"HTTP" in self.text or b"from_str" in self.text
+        return bool(_LEGACY.search(self.text)) and (names_http or b"GRPC" not in self.text)
+
+    @cached_property
+    def protocols(self) -> frozenset[str]:
+        """The protocols that clients of the file may speak: one only if it names no other."""
+        text = self.text
+        if not _LEGACY.search(text) and b"tritonclient" not in text:
+            return frozenset()
+        if b"from_str" not in text:
+            if b"GRPC" in text and b"http" not in text.lower():
+                return frozenset(("grpc",))
+            if b"HTTP" in text and b"grpc" not in text.lower():
+                return frozenset(("http",))
+        return frozenset(("grpc", "http"))
 
     def imports(self) -> Iterator[_Import]:
         """Yield the modules that the file may import."""
-        text = self.text.decode("utf-8", "replace")
+        text = self.decoded
         for dots, module, names in _FROM.findall(text):
             yield _Import(len(dots), module)
             for name in re.findall(r"\w+", names):
@@ -106,7 +177,7 @@ class Program:
         places = {os.path.dirname(path) for path in given}
         beside = (other for place in places for other in _beside(place))
         #: by absolute path
-        self._files = {path: _File(path) for path in (*given, *beside)}
+        self._files = {path: _File(path, _text_of(path)) for path in (*given, *beside)}
         self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._files:
             self._by_stem[_stem(path)].append(path)
@@ -121,13 +192,12 @@ class Program:
         for path in () if is_whole else set(self._files).difference(given):
             self.keep_all(path)
         for path, file in self._files.items():
-            if not may_use_v1(path, file.text):  # it has v1's names from other files
+            if not file.may_use_v1:  # it has v1's names from other files
                 self.keep(path, [Keeps.CONTEXTS] if _LEGACY.search(file.text) else [])
                 is_sender = _REQUESTS.search(file.text)
                 self.keep(path, [Keeps.REQUESTS, Keeps.HANDED] if is_sender else [])
-        #: the new texts of files
-        self.after: dict[str, bytes] = {}
-        self._names_in = lru_cache(maxsize=None)(_names_in)
+        #: files with their new texts, by path
+        self._migrated = dict(self._files)
 
     @property
     def kept(self) -> dict[str, frozenset[Keeps]]:
@@ -141,8 +211,8 @@ class Program:
     def keep_all(self, path: str) -> None:
         """Add what a file has of v1, because nothing of it is rewritten."""
         own = os.path.abspath(path)
-        text = self._files[own].text
-        if not may_use_v1(own, text):
+        file = self._files[own]
+        if not file.may_use_v1:
             return
         marks = {
             Keeps.CONTEXTS: _LEGACY,
@@ -151,7 +221,18 @@ class Program:
             Keeps.ERRORS: re.compile(b"InferenceServerException"),
             Keeps.REGIONS: re.compile(b"shared_memory"),
         }
-        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(text)))
+        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(file.text)))
+
+    def replace(self, path: str, text: bytes) -> None:
+        """Keep the new text of a file."""
+        own = os.path.abspath(path)
+        if text != self._migrated[own].text:
+            is_old = text == self._files[own].text
+            self._migrated[own] = self._files[own] if is_old else _File(own, text)
+
+    def migrated(self, file: _File) -> _File:
+        """Return a file with its new text."""
+        return self._migrated[file.path]
 
     def importers_first(self, paths: list[str]) -> list[str]:
         """Sort files so that each comes after its importers, unless they import each other."""
@@ -183,10 +264,6 @@ class Program:
     def keeps(self, path: str) -> frozenset[Keeps]:
         """Return what a file keeps of v1."""
         return self._kept[path]
-
-    def names_in(self, file: _File) -> _Names:
-        """Return the names that a file reads."""
-        return self._names_in(file.path, file.text)
 
     def _modules(self, path: str) -> Iterator[str]:
         """Yield the files that a file may import: beside it, else anywhere in the program."""
@@ -220,64 +297,40 @@ class Beside:
         related = program.related(path)
         importers = program.importers(path)
         self.linked = bool(related)  # the file runs together with another file of its program
-        self.has_classes = any(b"ResultFormat.CLASS" in file.text for file in related)
-        unread = [file.text for file in related if not may_use_v1(file.path, file.text)]
-        self.starts = any(map(_ASYNC.search, unread))  # asynchronous requests
+        self.has_classes = any(file.has_classes for file in related)
+        #: files that have v1's names from other files send asynchronous requests
+        self.starts = any(x.starts_requests for x in related if not x.may_use_v1)
         kept: frozenset[Keeps] = frozenset().union(*(program.keeps(x.path) for x in related))
         self.kept = kept  # by the other files
         #: other files ask errors for their ids, or catch errors of v1 alone
-        asks_ids = any(_ERROR_IDS.search(file.text) for file in related)
-        self.errors_stay = asks_ids or Keeps.ERRORS in kept
-        self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
-        texts = [file.text.decode("utf-8", "replace") for file in related]
-        self.has_processes = any(map(starts_processes, texts))
-        self.may_ask_for_classes = any(map(may_ask_for_classes, texts))
+        self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
+        self.asks = any(file.asks_contexts for file in related)  # for last requests
+        self.has_processes = any(file.starts_processes for file in related)
+        self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
         #: of the clients of other files
-        self.protocols: set[str] = set().union(*map(_protocols, related))
+        self.protocols: set[str] = set().union(*(file.protocols for file in related))
         #: clients of other files may speak HTTP, whose errors may be OSError
-        self.speaks_http = any(map(_may_speak_http, related))
-        self.has_regions = any(b"shared_memory" in file.text for file in related)
+        self.speaks_http = any(file.may_speak_http for file in related)
+        self.has_regions = any(file.has_regions for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
         #: classes of v1 that other files may replace
         self.replaced: set[str] = set()
+        for file in related:
+            attributes |= file.names.attributes | file.names.methods
+            self.replaced |= file.names.replaced
         #: names that importers with a star import bind: they would get others of this file
         self.names: set[str] = set()
-        for file in related:
-            names = program.names_in(file)
-            attributes |= names.attributes | names.methods
-            self.replaced |= names.replaced
-            if file in importers:
-                free |= names.free
-            if file in importers and _STAR.search(file.text):
-                self.names |= names.bound
-        #: names that other files read and do not bind themselves
-        self.taken = free | attributes
         #: names that importers read once they are migrated
         self.imported: set[str] = set()
         for file in importers:
-            after = program.after.get(file.path, file.text)
-            names = program.names_in(file) if after == file.text else _names_in(file.path, after)
-            self.imported |= names.free | names.attributes
-
-
-def _may_speak_http(file: _File) -> bool:
-    """True if contexts of a file may speak HTTP."""
-    names_http = b"HTTP" in file.text or b"from_str" in file.text
-    return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
-
-
-def _protocols(file: _File) -> set[str]:
-    """Return the protocols that clients of a file may speak: one only if it names no other."""
-    text = file.text
-    if not _LEGACY.search(text) and b"tritonclient" not in text:
-        return set()
-    if b"from_str" not in text:
-        if b"GRPC" in text and b"http" not in text.lower():
-            return {"grpc"}
-        if b"HTTP" in text and b"grpc" not in text.lower():
-            return {"http"}
-    return {"grpc", "http"}
+            free |= file.names.free
+            if file.has_star_imports:
+                self.names |= file.names.bound
+            new = program.migrated(file)
+            self.imported |= new.names.free | new.names.attributes
+        #: names that other files read and do not bind themselves
+        self.taken = free | attributes
 
 
 def may_ask_for_classes(text: str) -> bool:
@@ -305,6 +358,14 @@ def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> froz
     if any(name.startswith(_ERROR) for name in names):
         keeps.add(Keeps.ERRORS)
     return frozenset(keeps)
+
+
+def _text_of(path: str) -> bytes:
+    """Return the text of a file; an empty text if it cannot be read."""
+    try:
+        return content(path)
+    except Unreadable:
+        return b""
 
 
 def _beside(folder: str) -> Iterator[str]:
@@ -357,15 +418,16 @@ def _names_in(path: str, text: bytes) -> _Names:
         tree = parsed(path, text).tree
     except Unreadable:
         return _Names(*[frozenset()] * 5)
-    scopes, nodes = Scopes(tree), list(ast.walk(tree))
+    scopes = Scopes(tree)
+    nodes = list(scopes.places)
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
     imported = {
         alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     bound = {name for scope in scopes.of_node.values() for name in _bound(scope.bindings)}
-    modules = _imported_modules(tree, scopes.module.bindings)
+    modules = _imported_modules(nodes, scopes.module.bindings)
     variables = {node.id for node in nodes if isinstance(node, ast.Name)}
-    own = set(_own_attributes(tree))
+    own = set(_own_attributes(nodes))
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.bases]
     stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
@@ -386,16 +448,16 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
             yield name
 
 
-def _imported_modules(tree: ast.Module, bindings: dict[str, list[Binding]]) -> set[str]:
+def _imported_modules(nodes: list[ast.AST], bindings: dict[str, list[Binding]]) -> set[str]:
     """Return the names of a file that only ``import sys`` binds: no other file provides these."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    imports = [node for node in nodes if isinstance(node, ast.Import)]
     aliases = {alias for node in imports for alias in node.names}
     return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
 
 
-def _own_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
+def _own_attributes(nodes: list[ast.AST]) -> Iterator[ast.Attribute]:
     """Yield the attributes of ``self`` that a class without base classes assigns itself."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef) and not node.bases:
             attributes = [x for x in ast.walk(node) if isinstance(x, ast.Attribute)]
             of_self = [x for x in attributes if last_name(x.value) == "self"]
