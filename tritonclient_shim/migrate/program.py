@@ -234,6 +234,11 @@ class Program:
         """Return a file with its new text."""
         return self._migrated[file.path]
 
+    def names_from_elsewhere(self, file: _File) -> set[str]:
+        """Return the names that a file imports, such as tritonclient's, and no file provides."""
+        origins = file.names.origins
+        return {name for name, module in origins if not self._files_of(module, file.path)}
+
     def importers_first(self, paths: list[str]) -> list[str]:
         """Sort files so that each comes after its importers, unless they import each other."""
         rest = dict.fromkeys(paths)
@@ -267,17 +272,19 @@ class Program:
 
     def _modules(self, path: str) -> Iterator[str]:
         """Yield the files that a file may import: beside it, else anywhere in the program."""
-        for level, module in dict.fromkeys(self._files[path].imports()):
-            parts = module.split(".") if module else []
-            above = [os.pardir] * max(level - 1, 0)
-            place = os.path.normpath(os.path.join(os.path.dirname(path), *above))
-            beside = [x for x in _sources_of(os.path.join(place, *parts)) if x in self._files]
-            if beside or level:
-                yield from beside
-                continue
-            for other in self._by_stem[parts[-1]] if parts else ():
-                if other.endswith(_sources_of(os.path.join(os.sep, *parts))):
-                    yield other
+        for imported in dict.fromkeys(self._files[path].imports()):
+            yield from self._files_of(imported, path)
+
+    def _files_of(self, imported: _Import, path: str) -> list[str]:
+        """Return the files that a module may be which a file imports."""
+        parts = imported.module.split(".") if imported.module else []
+        above = [os.pardir] * max(imported.level - 1, 0)
+        place = os.path.normpath(os.path.join(os.path.dirname(path), *above))
+        beside = [x for x in _sources_of(os.path.join(place, *parts)) if x in self._files]
+        if beside or imported.level or not parts:
+            return beside
+        ends = _sources_of(os.path.join(os.sep, *parts))
+        return [other for other in self._by_stem[parts[-1]] if other.endswith(ends)]
 
 
 class _Names(NamedTuple):
@@ -288,6 +295,8 @@ class _Names(NamedTuple):
     methods: frozenset[str]  # of its classes, which may replace those of their base classes
     replaced: frozenset[str]  # classes of v1 that it may replace in other files
     bound: frozenset[str]  # but those of its imports
+    #: names that it reads only below its import of them, with the module
+    origins: frozenset[tuple[str, _Import]]
 
 
 class Beside:
@@ -328,7 +337,8 @@ class Beside:
             if file.has_star_imports:
                 self.names |= file.names.bound
             new = program.migrated(file)
-            self.imported |= new.names.free | new.names.attributes
+            read = new.names.free - program.names_from_elsewhere(new)
+            self.imported |= read | new.names.attributes
         #: names that other files read and do not bind themselves
         self.taken = free | attributes
 
@@ -417,7 +427,7 @@ def _names_in(path: str, text: bytes) -> _Names:
     try:
         tree = parsed(path, text).tree
     except Unreadable:
-        return _Names(*[frozenset()] * 5)
+        return _Names(*[frozenset()] * 6)
     scopes = Scopes(tree)
     nodes = list(scopes.places)
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
@@ -438,6 +448,7 @@ def _names_in(path: str, text: bytes) -> _Names:
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=_CLASS_NAMES & (stored | texts),
         bound=frozenset(_bound(scopes.module.bindings)),
+        origins=frozenset(_origins(tree, nodes)),
     )
 
 
@@ -446,6 +457,29 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     for name, own in bindings.items():
         if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
+
+
+def _origins(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[tuple[str, _Import]]:
+    """Yield the names that one import binds above all that read or bind them, with its module.
+
+    The import is a statement of the module, so it runs whenever the module does.
+    """
+    first: dict[str, int] = {}  # name → the first line that reads or assigns it
+    imports: dict[str, int] = defaultdict(int)  # name → how many imports bind it
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            first[node.id] = min(node.lineno, first.get(node.id, node.lineno))
+        elif isinstance(node, ast.alias):
+            imports[node.asname or node.name] += 1
+            imports[node.name] += bool(node.asname and node.asname != node.name)
+    for statement in tree.body:
+        if not isinstance(statement, ast.ImportFrom):
+            continue
+        for alias in statement.names:
+            name = alias.asname or alias.name
+            is_above = statement.lineno < first.get(name, statement.lineno + 1)
+            if is_above and imports[name] == 1:
+                yield name, _Import(statement.level, statement.module or "")
 
 
 def _imported_modules(nodes: list[ast.AST], bindings: dict[str, list[Binding]]) -> set[str]:
