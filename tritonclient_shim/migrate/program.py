@@ -19,7 +19,7 @@ from tritonclient_shim.migrate.flows import CONTEXTS
 from tritonclient_shim.registry.entry import IMPORT
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.imports import API, may_use_v1, star_of
-from tritonclient_shim.scan.scopes import Binding, Scopes, last_name
+from tritonclient_shim.scan.scopes import Binding, Scope, Scopes, last_name
 from tritonclient_shim.scan.sources import ENDINGS, Unreadable, content, parsed
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ _CLASSES = re.compile(r"\bCLASS\b|ResultFormat(?!\.RAW\b)")
 _SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
 _MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
 _ERROR = f"{API}.InferenceServerException"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: Base classes of Python's that add no method with a name of v1's.
+_PLAIN_BASES = ("object", "ABC")
 _CLASS_NAMES = frozenset(symbol.rpartition(".")[2] for symbol in CONTEXTS)
 
 
@@ -297,6 +300,10 @@ class _Names(NamedTuple):
     bound: frozenset[str]  # but those of its imports
     #: names that it reads only below its import of them, with the module
     origins: frozenset[tuple[str, _Import]]
+    #: its classes and their methods; None for a class in which v1 may have a part
+    classes: dict[str, frozenset[str] | None]
+    #: of its classes that do not derive from v1's
+    own_methods: frozenset[str]
 
 
 class Beside:
@@ -341,6 +348,26 @@ class Beside:
             self.imported |= read | new.names.attributes
         #: names that other files read and do not bind themselves
         self.taken = free | attributes
+        #: of classes of other files that do not derive from v1's
+        self.own_methods: set[str] = set().union(*(file.names.own_methods for file in related))
+        #: the methods of the classes of other files in which v1 has no part, by class
+        self.classes = _classes_without_v1(file.names.classes for file in related)
+
+
+def _classes_without_v1(
+    files: Iterable[dict[str, frozenset[str] | None]],
+) -> dict[str, frozenset[str]]:
+    """Return the classes of some files in which v1 has no part, and the methods that all have."""
+    methods_of: defaultdict[str, list[frozenset[str] | None]] = defaultdict(list)
+    for classes in files:
+        for name, methods in classes.items():
+            methods_of[name].append(methods)
+    own: dict[str, frozenset[str]] = {}
+    for name, candidates in methods_of.items():
+        known = [methods for methods in candidates if methods is not None]
+        if len(known) == len(candidates):
+            own[name] = frozenset.intersection(*known)
+    return own
 
 
 def may_ask_for_classes(text: str) -> bool:
@@ -423,11 +450,11 @@ def _stem(path: str) -> str:
 
 
 def _names_in(path: str, text: bytes) -> _Names:
-    """Return the names of a file; none if it cannot be parsed."""
+    """Return the names of a file; those of an empty file if it cannot be parsed."""
     try:
         tree = parsed(path, text).tree
     except Unreadable:
-        return _Names(*[frozenset()] * 6)
+        tree = ast.Module([], [])
     scopes = Scopes(tree)
     nodes = list(scopes.places)
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
@@ -449,6 +476,8 @@ def _names_in(path: str, text: bytes) -> _Names:
         replaced=_CLASS_NAMES & (stored | texts),
         bound=frozenset(_bound(scopes.module.bindings)),
         origins=frozenset(_origins(tree, nodes)),
+        classes=_classes_of(scopes),
+        own_methods=own_methods_of(scopes),
     )
 
 
@@ -457,6 +486,56 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     for name, own in bindings.items():
         if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
+
+
+def own_methods_of(scopes: Scopes) -> frozenset[str]:
+    """Return the methods of the classes of a file that do not derive from v1's."""
+    derived = set(_CLASS_NAMES)
+    methods: set[str] = set()
+    for node, scope in scopes.of_node.items():
+        if not isinstance(node, ast.ClassDef):
+            continue
+        if any(last_name(base) in derived for base in node.bases):
+            derived.add(node.name)
+        else:
+            methods.update(scope.bindings)
+    return frozenset(methods)
+
+
+def _classes_of(scopes: Scopes) -> dict[str, frozenset[str] | None]:
+    """Return the classes of a file and their methods; None where v1 may have a part in a class.
+
+    v1 has none in a class without base classes, nor in one that derives from such classes.
+    """
+    classes: dict[str, frozenset[str] | None] = {}
+    for node, scope in scopes.of_node.items():
+        if isinstance(node, ast.ClassDef):
+            is_new = node.name not in classes
+            methods = _own_methods(node, scope, classes)
+            classes[node.name] = methods if is_new else None
+    for name, bindings in scopes.module.bindings.items():
+        if name in classes and len(bindings) > 1:
+            classes[name] = None
+    return classes
+
+
+def _own_methods(
+    node: ast.ClassDef, scope: Scope, classes: dict[str, frozenset[str] | None]
+) -> frozenset[str] | None:
+    """Return the methods of a class and its base classes; None if v1 may have a part in it."""
+    if node.keywords or any(last_name(mark) != "dataclass" for mark in node.decorator_list):
+        return None
+    methods = {
+        name
+        for name, bindings in scope.bindings.items()
+        if all(isinstance(binding.node, _FUNCTIONS) for binding in bindings)
+    }
+    for base in node.bases:
+        inherited = frozenset() if last_name(base) in _PLAIN_BASES else classes.get(last_name(base))
+        if inherited is None:
+            return None
+        methods |= inherited
+    return frozenset(methods)
 
 
 def _origins(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[tuple[str, _Import]]:
