@@ -25,7 +25,8 @@ _OWN = {
     "annotation": "from models import Model\ndef use(model: Model):\n    return {use}\n",
     "argument": "from models import *\ndef use(model):\n    {use}\nuse(Model())\n",
     "attribute": (
-        "from models import Model\nclass A:\n    def __init__(self):\n        self.model = Model()\n"
+        "from models import Model\n"
+        "class A:\n    def __init__(self):\n        self.model = Model()\n"
         "    def use(self):\n        model = self.model\n        return {use}\n"
     ),
     "element": "from models import Model\nfor model in [Model(), Model()]:\n    {use}\n",
