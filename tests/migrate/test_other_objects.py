@@ -59,6 +59,47 @@ def test_context_or_an_imported_object(way: str, triton: TritonServer, tmp_path:
     _same({"script.py": script, "fakes.py": _FAKE}, triton, tmp_path)
 
 
+_MODELS = """
+class Model:
+    def async_run(self, x, i):
+        if i:
+            raise ValueError(f"no {i}")
+        return x
+
+    def get_stat(self):
+        return {"n": 1}
+"""
+_USE = """
+def use(model, x, i):
+    try:
+        kept = model.async_run(x, i)
+        print(model.get_stat())
+    except ValueError as error:
+        print(error)
+"""
+_REQUEST = """
+ctx = connect()
+show(ctx)
+use(Model(), "a", 0)
+use(Model(), "a", 1)
+"""
+
+
+@pytest.mark.parametrize("place", ["script", "other file", "imported object"])
+def test_own_methods_with_names_of_v1(place: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A program does as before if its own class has methods with the names of v1's."""
+    start = _START.format(fake="from models import Model")
+    files = {"script.py": f"{start}{_USE}{_REQUEST}", "models.py": _MODELS}
+    if place == "other file":
+        files["users.py"] = f"from tensorrtserver.api import InferContext\n{_USE}"
+        files["script.py"] = f"from users import use\n{start}{_REQUEST}"
+    if place == "imported object":
+        files["models.py"] = f"{_MODELS}model = Model()\n"
+        files["script.py"] = f"{start}{_USE}{_REQUEST}".replace("Model()", "models.model")
+        files["script.py"] = f"import models\n{files['script.py']}"
+    _same(files, triton, tmp_path)
+
+
 def _same(files: dict[str, str], server: TritonServer, folder: Path) -> None:
     """Migrate a program with and without --unsafe. It prints before and after equal output."""
     for name, text in files.items():

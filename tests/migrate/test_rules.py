@@ -784,3 +784,31 @@ def test_modules_that_an_importer_imports_itself(tmp_path: Path) -> None:
     assert "import sys" not in library_after()
     script.write_text("from library import connect, sys\nprint(sys.argv)\n", "utf-8")
     assert "import sys" in library_after()
+
+
+@pytest.mark.parametrize(
+    ("importer", "is_imported"),
+    [
+        ("from tritonclient.utils import InferenceServerException as {}", False),
+        ("if sys.argv:\n    from tritonclient.utils import InferenceServerException as {}", True),
+        ("print({})\nfrom tritonclient.utils import InferenceServerException as {}", True),
+        ("from library import {}", True),
+        ("{} = library.{}", True),
+        ("", True),
+    ],
+)
+def test_names_that_an_importer_imports_from_elsewhere(
+    tmp_path: Path, importer: str, is_imported: bool
+) -> None:
+    """A file does not import a name for an importer that imports it from tritonclient."""
+    error = "InferenceServerException"
+    library = tmp_path / "library.py"
+    source = f"{STAR}def ready(url):\n    return ServerHealthContext(url, 1).is_ready()\n"
+    library.write_text(source, "utf-8")
+    script = tmp_path / "script.py"
+    lines = ["import sys", "import library", "from library import *", importer, f"print({error})"]
+    script.write_text("\n".join(lines).replace("{}", error), "utf-8")
+    program = Program([str(script), str(library)], is_whole=True)
+    after = migrate(str(library), library.read_bytes(), MigrateOptions(unsafe=True), program).after
+    imports = [line for line in after.decode().splitlines() if "import " in line]
+    assert any(error in line for line in imports) == is_imported

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,20 @@ from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.imports import may_use_v1
 
 OLD_NUMPY = "import numpy as np\nx = np.bool\n"
+
+
+@pytest.fixture
+def parsed_files(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count how often each file is parsed, by its name."""
+    counts: Counter[str] = Counter()
+    parse = ast.parse
+
+    def counted(source: Any, filename: Any = "<unknown>", *more: Any, **keywords: Any) -> Any:
+        counts[Path(filename).name] += 1
+        return parse(source, filename, *more, **keywords)
+
+    monkeypatch.setattr(ast, "parse", counted)
+    return counts
 
 
 def test_each_program_with_uses_is_analysed(tmp_path: Path) -> None:
@@ -44,6 +61,28 @@ def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPat
     done = scan(".")
     assert (done.status, done.err) == (0, "")
     assert done.out == "No use to report. 1 file read.\n"
+
+
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_files_beside_other_files(scan: Scanner, command: str, parsed_files: Counter[str]) -> None:
+    """Nothing is parsed for a file without uses but what it star-imports."""
+    scan.write("a.py", "from b import *\nfrom c import x\n")
+    scan.write("b.py", "y = 1\n")
+    scan.write("c.py", "from a import y\nx = 2\n")
+    assert scan.captured(command, ".").status == 0
+    assert set(parsed_files) == {"a.py", "b.py"}
+
+
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_files_of_a_program_are_parsed_once(
+    scan: Scanner, command: str, parsed_files: Counter[str]
+) -> None:
+    """A file is parsed once, however many files with uses run together with it."""
+    scan.write("names.py", "x = 1\n")
+    for number in range(4):
+        scan.write(f"uses{number}.py", "from names import x\n" + STAR + RUN)
+    scan.captured(command, ".")
+    assert parsed_files["names.py"] == 1
 
 
 def test_removed_names_of_other_programs(scan: Scanner) -> None:

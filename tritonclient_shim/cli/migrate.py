@@ -157,7 +157,7 @@ def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _W
         is_v1 = may_use_v1(path, data)
         done = migrate(path, data, options, program) if is_v1 else Migrated(path, data, data)
         program.keep(path, done.keeps)
-        program.after[os.path.abspath(path)] = done.after
+        program.replace(path, done.after)
         work.files.append(done)
     except Exception as error:  # one file must not keep the others from being migrated
         program.keep_all(path)

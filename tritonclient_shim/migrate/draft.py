@@ -16,6 +16,7 @@ from tritonclient_shim.migrate.program import (
     Beside,
     Keeps,
     may_ask_for_classes,
+    own_methods_of,
     starts_processes,
 )
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -62,7 +63,7 @@ class Draft:
         self, source: ParsedSource, text: str, options: MigrateOptions, beside: Beside
     ) -> None:
         self.source, self.options, self.beside = source, options, beside
-        self.evaluator = Evaluator(source, beside.taken)
+        self.evaluator = Evaluator(source, beside.taken, beside.classes)
         self.sites: list[Site] = sites(self.evaluator)
         self.flows = Flows(source.tree, self.evaluator, beside.taken)
         handlers = Handlers(source.tree, self.flows)
@@ -82,6 +83,8 @@ class Draft:
         self.has_processes = beside.has_processes or starts_processes(text)
         #: contexts are asked for their last request, or how long requests took
         self.asks = beside.asks or self.has("TS057", "TS059", "TS060", "TS061")
+        #: of classes of the program that do not derive from v1's
+        self.own_methods = beside.own_methods | own_methods_of(self.evaluator.scopes)
         #: the program reads server or request ids of errors, which only v1 has
         self.errors_stay = beside.errors_stay or self._asks_errors()
         #: contexts of other files may stay, and take the protocols of this file

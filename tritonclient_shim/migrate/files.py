@@ -28,6 +28,7 @@ from tritonclient_shim.migrate.unused import remove_unused
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.scan import sites, sources
 from tritonclient_shim.scan.evaluator import Evaluator
+from tritonclient_shim.scan.imports import Imports
 from tritonclient_shim.scan.sites import Site
 from tritonclient_shim.scan.sources import ParsedSource, restored
 from tritonclient_shim.scan.sources import rewritten as without_async
@@ -76,6 +77,8 @@ def migrate(
     ``program``: its files; without it, the file alone is migrated.
     """
     source = sources.parsed(path, data)
+    if not Imports(source.tree, path).uses_v1:  # so the other files do not matter
+        return Migrated(path, data, data)
     encoding = "utf-8"
     if is_notebook(source):
         text = notebooks.text_of(source)
@@ -100,6 +103,8 @@ def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]
 
     ``program``: its files; without it, all files beside the source will be migrated.
     """
+    if not Imports(source.tree, source.path).uses_v1:  # so the other files do not matter
+        return []
     beside = (program or Program([source.path], is_whole=True)).beside(source.path)
     rows: list[UsageRow] = []
     options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
@@ -127,8 +132,6 @@ def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
 
 def _rewritten(draft: Draft) -> tuple[_Uses, str]:
     """Rewrite a file → its uses, and its new text."""
-    if not draft.evaluator.imports.uses_v1:
-        return [], draft.text_before
     reason = _reason_to_stay(draft)
     if reason:
         return _kept(draft, reason)

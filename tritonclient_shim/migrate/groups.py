@@ -40,7 +40,7 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
-from tritonclient_shim.scan.sites import Site, arguments, first_parameter
+from tritonclient_shim.scan.sites import UNMISTAKABLE, Site, arguments, first_parameter
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
@@ -59,6 +59,7 @@ _KEPT_ELSEWHERE = (
 _CAUGHT = "other files of the program keep v1's exception, which catches no error of a client"
 _INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
 _REPLACED = "other files of the program may replace the class in this one"
+_OWN_METHOD = "a class of the program has a method {}, too; give that method another name"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
 _KEPT = "stays for the contexts that stay"
@@ -186,6 +187,8 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
     if draft.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, draft)
+    for kind, sites in strays.items():
+        lost.update((kind, _own_method(site)) for site in sites if _may_be_own(site, draft))
     if draft.beside.starts or unreadable:
         lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
     for kind in CONTEXTS:
@@ -198,6 +201,18 @@ def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[s
         reason = _CAUGHT if Keeps.ERRORS in draft.beside.kept else _ERRORS
         lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, draft))
     return lost, strays
+
+
+def _may_be_own(site: Site, draft: Draft) -> bool:
+    """True for a method of an unknown object that classes of the program have, too."""
+    name = last_name(site.node)
+    is_unknown = isinstance(site.node, ast.Attribute) and not draft.evaluator.of(site.node)
+    return is_unknown and name in UNMISTAKABLE and name in draft.own_methods
+
+
+def _own_method(site: Site) -> Refused:
+    """Return why an unknown object stays whose method classes of the program have, too."""
+    return Refused(_OWN_METHOD.format(last_name(site.node)), node=site.whole)
 
 
 def _handler_of_files(draft: Draft) -> ast.AST | None:

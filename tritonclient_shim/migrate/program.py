@@ -11,16 +11,15 @@ import ast
 import os
 import re
 from collections import defaultdict
-from contextlib import suppress
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
 
 from tritonclient_shim.migrate.flows import CONTEXTS
 from tritonclient_shim.registry.entry import IMPORT
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.imports import API, may_use_v1, star_of
-from tritonclient_shim.scan.scopes import Binding, Scopes, last_name
+from tritonclient_shim.scan.scopes import Binding, Scope, Scopes, last_name
 from tritonclient_shim.scan.sources import ENDINGS, Unreadable, content, parsed
 
 if TYPE_CHECKING:
@@ -52,6 +51,9 @@ _CLASSES = re.compile(r"\bCLASS\b|ResultFormat(?!\.RAW\b)")
 _SENDERS = (f"{API}.InferContext", f"{API}.SharedMemoryControlContext")
 _MEMORY = ("tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
 _ERROR = f"{API}.InferenceServerException"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: Base classes of Python's that add no method with a name of v1's.
+_PLAIN_BASES = ("object", "ABC")
 _CLASS_NAMES = frozenset(symbol.rpartition(".")[2] for symbol in CONTEXTS)
 
 
@@ -73,17 +75,89 @@ class _Import(NamedTuple):
 
 
 class _File:
-    """A file of a program."""
+    """A file of a program, and what its text says. Each fact is found once, when it is read."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, text: bytes) -> None:
         self.path = path
-        self.text = b""
-        with suppress(Unreadable):
-            self.text = content(path)
+        self.text = text
+
+    @cached_property
+    def decoded(self) -> str:
+        """The text, for patterns of texts."""
+        return self.text.decode("utf-8", "replace")
+
+    @cached_property
+    def may_use_v1(self) -> bool:
+        """True if the file names v1, or star-imports a file beside it."""
+        return may_use_v1(self.path, self.text)
+
+    @cached_property
+    def names(self) -> _Names:
+        """The names that the file reads and binds."""
+        return _names_in(self.path, self.text)
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """True if the file names the format CLASS."""
+        return b"ResultFormat.CLASS" in self.text
+
+    @cached_property
+    def may_ask_for_classes(self) -> bool:
+        """True if the file may have the format CLASS, by its name or as a value."""
+        return may_ask_for_classes(self.decoded)
+
+    @cached_property
+    def starts_requests(self) -> bool:
+        """True if the file sends asynchronous requests, or asks for their results."""
+        return bool(_ASYNC.search(self.text))
+
+    @cached_property
+    def starts_processes(self) -> bool:
+        """True if the file may start processes."""
+        return starts_processes(self.decoded)
+
+    @cached_property
+    def asks_errors(self) -> bool:
+        """True if the file asks errors for their ids."""
+        return bool(_ERROR_IDS.search(self.text))
+
+    @cached_property
+    def asks_contexts(self) -> bool:
+        """True if the file asks contexts for their last request."""
+        return bool(_ASKED.search(self.text))
+
+    @cached_property
+    def has_regions(self) -> bool:
+        """True if the file names shared memory."""
+        return b"shared_memory" in self.text
+
+    @cached_property
+    def has_star_imports(self) -> bool:
+        """True if the file has a star import."""
+        return bool(_STAR.search(self.text))
+
+    @cached_property
+    def may_speak_http(self) -> bool:
+        """True if contexts of the file may speak HTTP."""
+        names_http = b"HTTP" in self.text or b"from_str" in self.text
+        return bool(_LEGACY.search(self.text)) and (names_http or b"GRPC" not in self.text)
+
+    @cached_property
+    def protocols(self) -> frozenset[str]:
+        """The protocols that clients of the file may speak: one only if it names no other."""
+        text = self.text
+        if not _LEGACY.search(text) and b"tritonclient" not in text:
+            return frozenset()
+        if b"from_str" not in text:
+            if b"GRPC" in text and b"http" not in text.lower():
+                return frozenset(("grpc",))
+            if b"HTTP" in text and b"grpc" not in text.lower():
+                return frozenset(("http",))
+        return frozenset(("grpc", "http"))
 
     def imports(self) -> Iterator[_Import]:
         """Yield the modules that the file may import."""
-        text = self.text.decode("utf-8", "replace")
+        text = self.decoded
         for dots, module, names in _FROM.findall(text):
             yield _Import(len(dots), module)
             for name in re.findall(r"\w+", names):
@@ -106,7 +180,7 @@ class Program:
         places = {os.path.dirname(path) for path in given}
         beside = (other for place in places for other in _beside(place))
         #: by absolute path
-        self._files = {path: _File(path) for path in (*given, *beside)}
+        self._files = {path: _File(path, _text_of(path)) for path in (*given, *beside)}
         self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._files:
             self._by_stem[_stem(path)].append(path)
@@ -121,13 +195,12 @@ class Program:
         for path in () if is_whole else set(self._files).difference(given):
             self.keep_all(path)
         for path, file in self._files.items():
-            if not may_use_v1(path, file.text):  # it has v1's names from other files
+            if not file.may_use_v1:  # it has v1's names from other files
                 self.keep(path, [Keeps.CONTEXTS] if _LEGACY.search(file.text) else [])
                 is_sender = _REQUESTS.search(file.text)
                 self.keep(path, [Keeps.REQUESTS, Keeps.HANDED] if is_sender else [])
-        #: the new texts of files
-        self.after: dict[str, bytes] = {}
-        self._names_in = lru_cache(maxsize=None)(_names_in)
+        #: files with their new texts, by path
+        self._migrated = dict(self._files)
 
     @property
     def kept(self) -> dict[str, frozenset[Keeps]]:
@@ -141,8 +214,8 @@ class Program:
     def keep_all(self, path: str) -> None:
         """Add what a file has of v1, because nothing of it is rewritten."""
         own = os.path.abspath(path)
-        text = self._files[own].text
-        if not may_use_v1(own, text):
+        file = self._files[own]
+        if not file.may_use_v1:
             return
         marks = {
             Keeps.CONTEXTS: _LEGACY,
@@ -151,7 +224,23 @@ class Program:
             Keeps.ERRORS: re.compile(b"InferenceServerException"),
             Keeps.REGIONS: re.compile(b"shared_memory"),
         }
-        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(text)))
+        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(file.text)))
+
+    def replace(self, path: str, text: bytes) -> None:
+        """Keep the new text of a file."""
+        own = os.path.abspath(path)
+        if text != self._migrated[own].text:
+            is_old = text == self._files[own].text
+            self._migrated[own] = self._files[own] if is_old else _File(own, text)
+
+    def migrated(self, file: _File) -> _File:
+        """Return a file with its new text."""
+        return self._migrated[file.path]
+
+    def names_from_elsewhere(self, file: _File) -> set[str]:
+        """Return the names that a file imports, such as tritonclient's, and no file provides."""
+        origins = file.names.origins
+        return {name for name, module in origins if not self._files_of(module, file.path)}
 
     def importers_first(self, paths: list[str]) -> list[str]:
         """Sort files so that each comes after its importers, unless they import each other."""
@@ -184,23 +273,21 @@ class Program:
         """Return what a file keeps of v1."""
         return self._kept[path]
 
-    def names_in(self, file: _File) -> _Names:
-        """Return the names that a file reads."""
-        return self._names_in(file.path, file.text)
-
     def _modules(self, path: str) -> Iterator[str]:
         """Yield the files that a file may import: beside it, else anywhere in the program."""
-        for level, module in dict.fromkeys(self._files[path].imports()):
-            parts = module.split(".") if module else []
-            above = [os.pardir] * max(level - 1, 0)
-            place = os.path.normpath(os.path.join(os.path.dirname(path), *above))
-            beside = [x for x in _sources_of(os.path.join(place, *parts)) if x in self._files]
-            if beside or level:
-                yield from beside
-                continue
-            for other in self._by_stem[parts[-1]] if parts else ():
-                if other.endswith(_sources_of(os.path.join(os.sep, *parts))):
-                    yield other
+        for imported in dict.fromkeys(self._files[path].imports()):
+            yield from self._files_of(imported, path)
+
+    def _files_of(self, imported: _Import, path: str) -> list[str]:
+        """Return the files that a module may be which a file imports."""
+        parts = imported.module.split(".") if imported.module else []
+        above = [os.pardir] * max(imported.level - 1, 0)
+        place = os.path.normpath(os.path.join(os.path.dirname(path), *above))
+        beside = [x for x in _sources_of(os.path.join(place, *parts)) if x in self._files]
+        if beside or imported.level or not parts:
+            return beside
+        ends = _sources_of(os.path.join(os.sep, *parts))
+        return [other for other in self._by_stem[parts[-1]] if other.endswith(ends)]
 
 
 class _Names(NamedTuple):
@@ -211,6 +298,12 @@ class _Names(NamedTuple):
     methods: frozenset[str]  # of its classes, which may replace those of their base classes
     replaced: frozenset[str]  # classes of v1 that it may replace in other files
     bound: frozenset[str]  # but those of its imports
+    #: names that it reads only below its import of them, with the module
+    origins: frozenset[tuple[str, _Import]]
+    #: its classes and their methods; None for a class in which v1 may have a part
+    classes: dict[str, frozenset[str] | None]
+    #: of its classes that do not derive from v1's
+    own_methods: frozenset[str]
 
 
 class Beside:
@@ -220,64 +313,61 @@ class Beside:
         related = program.related(path)
         importers = program.importers(path)
         self.linked = bool(related)  # the file runs together with another file of its program
-        self.has_classes = any(b"ResultFormat.CLASS" in file.text for file in related)
-        unread = [file.text for file in related if not may_use_v1(file.path, file.text)]
-        self.starts = any(map(_ASYNC.search, unread))  # asynchronous requests
+        self.has_classes = any(file.has_classes for file in related)
+        #: files that have v1's names from other files send asynchronous requests
+        self.starts = any(x.starts_requests for x in related if not x.may_use_v1)
         kept: frozenset[Keeps] = frozenset().union(*(program.keeps(x.path) for x in related))
         self.kept = kept  # by the other files
         #: other files ask errors for their ids, or catch errors of v1 alone
-        asks_ids = any(_ERROR_IDS.search(file.text) for file in related)
-        self.errors_stay = asks_ids or Keeps.ERRORS in kept
-        self.asks = any(_ASKED.search(file.text) for file in related)  # for last requests
-        texts = [file.text.decode("utf-8", "replace") for file in related]
-        self.has_processes = any(map(starts_processes, texts))
-        self.may_ask_for_classes = any(map(may_ask_for_classes, texts))
+        self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
+        self.asks = any(file.asks_contexts for file in related)  # for last requests
+        self.has_processes = any(file.starts_processes for file in related)
+        self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
         #: of the clients of other files
-        self.protocols: set[str] = set().union(*map(_protocols, related))
+        self.protocols: set[str] = set().union(*(file.protocols for file in related))
         #: clients of other files may speak HTTP, whose errors may be OSError
-        self.speaks_http = any(map(_may_speak_http, related))
-        self.has_regions = any(b"shared_memory" in file.text for file in related)
+        self.speaks_http = any(file.may_speak_http for file in related)
+        self.has_regions = any(file.has_regions for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
         #: classes of v1 that other files may replace
         self.replaced: set[str] = set()
+        for file in related:
+            attributes |= file.names.attributes | file.names.methods
+            self.replaced |= file.names.replaced
         #: names that importers with a star import bind: they would get others of this file
         self.names: set[str] = set()
-        for file in related:
-            names = program.names_in(file)
-            attributes |= names.attributes | names.methods
-            self.replaced |= names.replaced
-            if file in importers:
-                free |= names.free
-            if file in importers and _STAR.search(file.text):
-                self.names |= names.bound
-        #: names that other files read and do not bind themselves
-        self.taken = free | attributes
         #: names that importers read once they are migrated
         self.imported: set[str] = set()
         for file in importers:
-            after = program.after.get(file.path, file.text)
-            names = program.names_in(file) if after == file.text else _names_in(file.path, after)
-            self.imported |= names.free | names.attributes
+            free |= file.names.free
+            if file.has_star_imports:
+                self.names |= file.names.bound
+            new = program.migrated(file)
+            read = new.names.free - program.names_from_elsewhere(new)
+            self.imported |= read | new.names.attributes
+        #: names that other files read and do not bind themselves
+        self.taken = free | attributes
+        #: of classes of other files that do not derive from v1's
+        self.own_methods: set[str] = set().union(*(file.names.own_methods for file in related))
+        #: the methods of the classes of other files in which v1 has no part, by class
+        self.classes = _classes_without_v1(file.names.classes for file in related)
 
 
-def _may_speak_http(file: _File) -> bool:
-    """True if contexts of a file may speak HTTP."""
-    names_http = b"HTTP" in file.text or b"from_str" in file.text
-    return bool(_LEGACY.search(file.text)) and (names_http or b"GRPC" not in file.text)
-
-
-def _protocols(file: _File) -> set[str]:
-    """Return the protocols that clients of a file may speak: one only if it names no other."""
-    text = file.text
-    if not _LEGACY.search(text) and b"tritonclient" not in text:
-        return set()
-    if b"from_str" not in text:
-        if b"GRPC" in text and b"http" not in text.lower():
-            return {"grpc"}
-        if b"HTTP" in text and b"grpc" not in text.lower():
-            return {"http"}
-    return {"grpc", "http"}
+def _classes_without_v1(
+    files: Iterable[dict[str, frozenset[str] | None]],
+) -> dict[str, frozenset[str]]:
+    """Return the classes of some files in which v1 has no part, and the methods that all have."""
+    methods_of: defaultdict[str, list[frozenset[str] | None]] = defaultdict(list)
+    for classes in files:
+        for name, methods in classes.items():
+            methods_of[name].append(methods)
+    own: dict[str, frozenset[str]] = {}
+    for name, candidates in methods_of.items():
+        known = [methods for methods in candidates if methods is not None]
+        if len(known) == len(candidates):
+            own[name] = frozenset.intersection(*known)
+    return own
 
 
 def may_ask_for_classes(text: str) -> bool:
@@ -305,6 +395,14 @@ def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> froz
     if any(name.startswith(_ERROR) for name in names):
         keeps.add(Keeps.ERRORS)
     return frozenset(keeps)
+
+
+def _text_of(path: str) -> bytes:
+    """Return the text of a file; an empty text if it cannot be read."""
+    try:
+        return content(path)
+    except Unreadable:
+        return b""
 
 
 def _beside(folder: str) -> Iterator[str]:
@@ -352,20 +450,21 @@ def _stem(path: str) -> str:
 
 
 def _names_in(path: str, text: bytes) -> _Names:
-    """Return the names of a file; none if it cannot be parsed."""
+    """Return the names of a file; those of an empty file if it cannot be parsed."""
     try:
         tree = parsed(path, text).tree
     except Unreadable:
-        return _Names(*[frozenset()] * 5)
-    scopes, nodes = Scopes(tree), list(ast.walk(tree))
+        tree = ast.Module([], [])
+    scopes = Scopes(tree)
+    nodes = list(scopes.places)
     star = set(star_of(API)) if f"{API} import *".encode() in text else set()
     imported = {
         alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     bound = {name for scope in scopes.of_node.values() for name in _bound(scope.bindings)}
-    modules = _imported_modules(tree, scopes.module.bindings)
+    modules = _imported_modules(nodes, scopes.module.bindings)
     variables = {node.id for node in nodes if isinstance(node, ast.Name)}
-    own = set(_own_attributes(tree))
+    own = set(_own_attributes(nodes))
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.bases]
     stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
@@ -376,6 +475,9 @@ def _names_in(path: str, text: bytes) -> _Names:
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=_CLASS_NAMES & (stored | texts),
         bound=frozenset(_bound(scopes.module.bindings)),
+        origins=frozenset(_origins(tree, nodes)),
+        classes=_classes_of(scopes),
+        own_methods=own_methods_of(scopes),
     )
 
 
@@ -386,16 +488,89 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
             yield name
 
 
-def _imported_modules(tree: ast.Module, bindings: dict[str, list[Binding]]) -> set[str]:
+def own_methods_of(scopes: Scopes) -> frozenset[str]:
+    """Return the methods of the classes of a file that do not derive from v1's."""
+    derived = set(_CLASS_NAMES)
+    methods: set[str] = set()
+    for node, scope in scopes.of_node.items():
+        if not isinstance(node, ast.ClassDef):
+            continue
+        if any(last_name(base) in derived for base in node.bases):
+            derived.add(node.name)
+        else:
+            methods.update(scope.bindings)
+    return frozenset(methods)
+
+
+def _classes_of(scopes: Scopes) -> dict[str, frozenset[str] | None]:
+    """Return the classes of a file and their methods; None where v1 may have a part in a class.
+
+    v1 has none in a class without base classes, nor in one that derives from such classes.
+    """
+    classes: dict[str, frozenset[str] | None] = {}
+    for node, scope in scopes.of_node.items():
+        if isinstance(node, ast.ClassDef):
+            is_new = node.name not in classes
+            methods = _own_methods(node, scope, classes)
+            classes[node.name] = methods if is_new else None
+    for name, bindings in scopes.module.bindings.items():
+        if name in classes and len(bindings) > 1:
+            classes[name] = None
+    return classes
+
+
+def _own_methods(
+    node: ast.ClassDef, scope: Scope, classes: dict[str, frozenset[str] | None]
+) -> frozenset[str] | None:
+    """Return the methods of a class and its base classes; None if v1 may have a part in it."""
+    if node.keywords or any(last_name(mark) != "dataclass" for mark in node.decorator_list):
+        return None
+    methods = {
+        name
+        for name, bindings in scope.bindings.items()
+        if all(isinstance(binding.node, _FUNCTIONS) for binding in bindings)
+    }
+    for base in node.bases:
+        inherited = frozenset() if last_name(base) in _PLAIN_BASES else classes.get(last_name(base))
+        if inherited is None:
+            return None
+        methods |= inherited
+    return frozenset(methods)
+
+
+def _origins(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[tuple[str, _Import]]:
+    """Yield the names that one import binds above all that read or bind them, with its module.
+
+    The import is a statement of the module, so it runs whenever the module does.
+    """
+    first: dict[str, int] = {}  # name → the first line that reads or assigns it
+    imports: dict[str, int] = defaultdict(int)  # name → how many imports bind it
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            first[node.id] = min(node.lineno, first.get(node.id, node.lineno))
+        elif isinstance(node, ast.alias):
+            imports[node.asname or node.name] += 1
+            imports[node.name] += bool(node.asname and node.asname != node.name)
+    for statement in tree.body:
+        if not isinstance(statement, ast.ImportFrom):
+            continue
+        for alias in statement.names:
+            name = alias.asname or alias.name
+            is_above = statement.lineno < first.get(name, statement.lineno + 1)
+            if is_above and imports[name] == 1:
+                yield name, _Import(statement.level, statement.module or "")
+
+
+def _imported_modules(nodes: list[ast.AST], bindings: dict[str, list[Binding]]) -> set[str]:
     """Return the names of a file that only ``import sys`` binds: no other file provides these."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    imports = [node for node in nodes if isinstance(node, ast.Import)]
     aliases = {alias for node in imports for alias in node.names}
     return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
 
 
-def _own_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
+def _own_attributes(nodes: list[ast.AST]) -> Iterator[ast.Attribute]:
     """Yield the attributes of ``self`` that a class without base classes assigns itself."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef) and not node.bases:
             attributes = [x for x in ast.walk(node) if isinstance(x, ast.Attribute)]
             of_self = [x for x in attributes if last_name(x.value) == "self"]

@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections import defaultdict
 from itertools import takewhile
-from typing import Any, Collection
+from typing import Any, Collection, Mapping
 
 from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.scan.imports import API, Imports, called_module, is_of_v1
@@ -35,6 +35,7 @@ from tritonclient_shim.scan.values import (
     Items,
     LocalClass,
     LocalFunction,
+    OwnObject,
     Symbol,
     Value,
     Values,
@@ -92,10 +93,20 @@ def new_instances(values: Values, call: ast.Call | None = None) -> Values:
 
 
 class Evaluator:
-    """An evaluator of the expressions of a file."""
+    """An evaluator of the expressions of a file.
 
-    def __init__(self, source: ParsedSource, taken: Collection[str] = ()) -> None:
-        self._taken = taken  # names of functions and classes that other files may call
+    ``taken``: names of functions and classes that other files may call. ``classes``: the methods of
+    classes of other files in which v1 has no part, by the names of the classes.
+    """
+
+    def __init__(
+        self,
+        source: ParsedSource,
+        taken: Collection[str] = (),
+        classes: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
+        self._taken = taken
+        self._classes = classes or {}
         self.imports = imports = Imports(source.tree, source.path)
         self.scopes = Scopes(source.tree)
         #: to parameters, by the call
@@ -124,6 +135,19 @@ class Evaluator:
     def is_of_v1(self, node: ast.expr) -> bool:
         """True if an expression may be a module, class, function or constant of v1."""
         return any(is_of_v1(str(getattr(value, "name", ""))) for value in self.of(node))
+
+    def is_own_method(self, node: ast.Attribute) -> bool:
+        """True if an attribute is a method of the program's own classes, and of nothing else."""
+        owners = self.of(node.value)
+        is_assigned = node.attr in self.scopes.attributes
+        return (
+            bool(owners)
+            and not is_assigned
+            and all(
+                isinstance(owner, OwnObject) and node.attr in self._classes[owner.of]
+                for owner in owners
+            )
+        )
 
     def is_provided(self, node: ast.Name) -> bool:
         """True if a name comes from a star import alone."""
@@ -168,7 +192,7 @@ class Evaluator:
         if isinstance(node, ast.ClassDef):
             return frozenset({LocalClass(node)})
         if isinstance(node, ast.AnnAssign):
-            return self.of(node.value) | new_instances(self.of(node.annotation))
+            return self.of(node.value) | self._instances(self.of(node.annotation))
         if isinstance(node, ast.arg):
             return self._parameter(node)
         if isinstance(node, ast.alias):
@@ -191,6 +215,8 @@ class Evaluator:
             return frozenset({Symbol(star[node.id])})
         if node.id in self.imports.numpy:
             return frozenset({Symbol("numpy")})
+        if node.id in self._classes:  # of a star import
+            return frozenset({Symbol(node.id)})
         is_builtin = hasattr(builtins, node.id)
         return frozenset({Symbol(f"builtins.{node.id}")}) if is_builtin else UNKNOWN
 
@@ -237,6 +263,8 @@ class Evaluator:
     def _imported(self, node: ast.alias) -> Values:
         binds_package = "." in node.name and not node.asname
         symbol = node.name.partition(".")[0] if binds_package else self.imports.symbols[node]
+        if not symbol and node.name in self._classes:  # of the file's own package
+            symbol = node.name
         return frozenset({Symbol(symbol)}) if symbol else UNKNOWN
 
     def _parameter(self, node: ast.arg) -> Values:
@@ -254,7 +282,13 @@ class Evaluator:
         is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             values |= {LocalClass(owner, is_object="classmethod" not in marks)}
-        return values | new_instances(self.of(node.annotation))
+        return values | self._instances(self.of(node.annotation))
+
+    def _instances(self, values: Values, call: ast.Call | None = None) -> Values:
+        """Return the objects that a call of the classes among some values creates."""
+        names = (x.name.rpartition(".")[2] for x in values if isinstance(x, Symbol))
+        own: Values = frozenset(OwnObject(name) for name in names if name in self._classes)
+        return new_instances(values, call) or own
 
     def _raised(self, node: ast.ExceptHandler) -> Values:
         classes = self.of(node.type)
@@ -368,7 +402,7 @@ class Evaluator:
         if last == "zip":
             parts = [element(self.of(argument)) for argument in call.args]
             return items([items(parts, range(len(parts)))])
-        return new_instances(frozenset({Symbol(name)}), call)
+        return self._instances(frozenset({Symbol(name)}), call)
 
     def _imported_module(self, function: str, call: ast.Call) -> Values:
         """Return the module that a call imports. `__import__` returns the package around it."""

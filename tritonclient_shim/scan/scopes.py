@@ -15,6 +15,12 @@ Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner a
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRANSPARENT = (ast.With, ast.AsyncWith)  # their body runs whenever they do
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
+#: Nodes that bind names. A file has many more nodes of other kinds.
+_BINDING = (
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension),
+    *(ast.withitem, ast.alias, ast.arg, ast.Global, ast.Return, ast.Yield, ast.Call),
+    *_NAMED,
+)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Fields of such a node and of its ``ast.arguments`` that belong to the new scope.
 _INSIDE = frozenset({"body", "args", "posonlyargs", "vararg", "kwonlyargs", "kwarg"})
@@ -101,7 +107,8 @@ class Scopes:
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
             place = Place(place.scope, len(self.places), place.path + block)
         self.places[node] = place
-        self._bind(node, place)
+        if isinstance(node, _BINDING):
+            self._bind(node, place)
         inside = outside = place
         if isinstance(node, _SCOPES):
             scope = self.of_node[node] = Scope(node, place.scope)

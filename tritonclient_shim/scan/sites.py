@@ -32,8 +32,8 @@ from tritonclient_shim.scan.values import (
     union,
 )
 
-#: Methods of these names count as v1's on any object.
-_UNMISTAKABLE = (
+#: Methods of these names count as v1's on any object, unless its class is known.
+UNMISTAKABLE = (
     *("get_server_status", "get_shared_memory_status", "cuda_register"),
     *("async_run", "async_run_with_cb", "get_async_run_results"),
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
@@ -127,9 +127,10 @@ def _ids(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> 
     if call:
         values |= evaluator.constructors(values)
     entries = [_entry(value, node) for value in values]
-    if not values and isinstance(node, ast.Attribute) and evaluator.imports.uses_v1:
+    may_be_v1 = not values and evaluator.imports.uses_v1
+    if may_be_v1 and isinstance(node, ast.Attribute) and not evaluator.is_own_method(node):
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
-        entries = [_BY_METHOD[node.attr]] if is_run or node.attr in _UNMISTAKABLE else []
+        entries = [_BY_METHOD[node.attr]] if is_run or node.attr in UNMISTAKABLE else []
     return sorted({entry.id for entry in entries if entry})
 
 

@@ -50,6 +50,13 @@ class LocalClass:
 
 
 @dataclass(frozen=True)
+class OwnObject:
+    """An object of a class of the program in another file. v1 has no part in the class."""
+
+    of: str  # the name of the class
+
+
+@dataclass(frozen=True)
 class Items:
     """A container: what any element can be, and what each can be if all keys are known."""
 
@@ -74,7 +81,9 @@ class Other:
 #: The value of a literal. Nothing of v1 depends on a literal.
 LITERAL = None
 OTHER = Other()
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, Items, BoundMethod, Other, None]
+Value = Union[
+    Symbol, Instance, LocalFunction, LocalClass, OwnObject, Items, BoundMethod, Other, None
+]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 
