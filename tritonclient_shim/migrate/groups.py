@@ -25,7 +25,7 @@ from tritonclient_shim.migrate.rules import (
     RENAMED,
 )
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
-from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
+from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats, rows_of_helper
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import (
     FILES,
@@ -102,6 +102,8 @@ def rewrite(draft: Draft) -> None:
             _leave(unit, unit.stays, draft)
     known = (item for unit in units if not unit.stays for item in plans_of[unit])
     plans = [(node, plan) for node, plan in known if node not in draft.outcomes]
+    if draft.calls_infer:
+        plans = [(node, replace(plan, unsafe=rows_of_helper(plan.unsafe))) for node, plan in plans]
     for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
         carry_out(plan, node, draft)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from tritonclient_shim.migrate.draft import Draft, call_arguments, owner, refuse_effects
 from tritonclient_shim.migrate.options import Plan, Refused, refuse_unless_allowed
@@ -101,6 +101,12 @@ def refused_arrays(draft: Draft) -> list[UnsafeChange]:
     return [row] if draft.options.allows(row) else []
 
 
+def rows_of_helper(rows: Sequence[UnsafeChange]) -> tuple[UnsafeChange, ...]:
+    """Return the rows of a request that could be lines, but calls the helper as others do."""
+    lines_row, helper_row = UnsafeChange.LINES, UnsafeChange.REFUSED_ARRAYS
+    return tuple(helper_row if row is lines_row else row for row in rows)
+
+
 def _parameters(call: ast.Call, draft: Draft) -> tuple[str, ...]:
     """Return the parameters of the method that a request calls."""
     ids = [site.id for site in draft.sites if site.call is call]
@@ -168,9 +174,9 @@ def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
     draft.helpers.add(function)
 
     def change(old: str) -> str:
-        called, before = draft.new(owner(call)), []
+        called, before = draft.primary(owner(call)), []
         if contexts.form is Form.CLIENT:
-            called, before = draft.called(function), [called, contexts.name()]
+            called, before = draft.called(function), [draft.new(owner(call)), contexts.name()]
         elif contexts.form is Form.OBJECT:
             called += ".run"
         if pool:
@@ -216,7 +222,7 @@ def _are_lines(draft: Draft, contexts: Contexts) -> bool:
     calls = [site.call for site in draft.sites if site.call and site.id in STARTS]
     ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
     known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
-    if draft.calls_infer or not known or not all(lines.reads_of(call, draft) for call in ends):
+    if not known or not all(lines.reads_of(call, draft) for call in ends):
         return False
     requests = [_request(call, draft, contexts) for call in calls]
     return all(item is not None and item.has_rows for item in map(lines.lines_of, requests))

@@ -152,7 +152,7 @@ class Lines(Request):
 
     def _infer(self, pool: str = "") -> str:
         """Return the call that sends the request, or has a pool send it."""
-        function, called = self.draft.new(owner(self.call)), self.draft.called
+        function, called = self.draft.primary(owner(self.call)), self.draft.called
         outputs = self._requested() if len(self.outputs) == 1 else called("outputs")
         parts = [called("inputs"), f"outputs={outputs}", *self.options()]
         if self.contexts.form is Form.CLIENT:

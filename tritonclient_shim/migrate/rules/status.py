@@ -11,7 +11,15 @@ from typing import Tuple
 from tritonclient_shim.migrate.draft import Draft, call_arguments, owner
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.migrate.options import Plan, Refused
-from tritonclient_shim.migrate.rules.models import Contexts, Form, Rule, is_entered, same_at
+from tritonclient_shim.migrate.rules.models import (
+    Contexts,
+    Form,
+    Rule,
+    context_arguments,
+    is_entered,
+    same_at,
+)
+from tritonclient_shim.migrate.rules.names import protocol_of
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
@@ -74,7 +82,7 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
         return Plan(
             what="get_model_config(model_name)",
             unsafe=(UnsafeChange.LOADED_MODEL,) if is_test else (),
-            also=lambda: _change_reads(reads, draft),
+            also=lambda: _change_reads(reads, draft, contexts.group),
         )
     model = _model(call, draft, contexts.group)
     unsafe = [UnsafeChange.STATUS_OF_ALL] if model is None else []
@@ -137,10 +145,12 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
     return [] if len(reads) < 2 or is_late and draft.is_tried(call) else reads
 
 
-def _change_reads(reads: list[_Read], draft: Draft) -> None:
+def _change_reads(reads: list[_Read], draft: Draft, contexts: Group) -> None:
     """Put the client in the place of the status, and ask it for each configuration."""
+    creations = [context_arguments(item, "TS025", draft) for item in contexts.creations]
+    protocols = {protocol_of(item["protocol"], draft) for item in creations}
     # over gRPC, the platform of models with a backend is ''
-    has_all = draft.modules == {"grpc"} and "platform" not in draft.flows.attributes
+    has_all = protocols == {"grpc"} and "platform" not in draft.flows.attributes
     for read, form, parts in reads:
         config = "{0}.get_model_config({1}).config" if has_all else form
         draft.write(read, config if form == _CONFIG else form, *parts)
