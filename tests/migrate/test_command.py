@@ -14,8 +14,8 @@ import pytest
 from tests.migrate.sources_migrated import CONTEXT, STAR
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import groups, rules
-from tritonclient_shim.migrate.draft import Draft
-from tritonclient_shim.migrate.options import Plan
+from tritonclient_shim.migrate.decisions import Plan
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import infer
 from tritonclient_shim.migrate.rules.models import Contexts
 
@@ -113,10 +113,10 @@ def test_bug_of_a_rule_does_not_stop_the_others(
     """A file that makes a rule fail is reported as a bug. The other files are written."""
     real = infer.run
 
-    def fails(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
-        if draft.source.path == "b.py":
+    def fails(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
+        if facts.source.path == "b.py":
             raise KeyError("no such key")
-        return real(call, draft, contexts)
+        return real(call, facts, contexts)
 
     monkeypatch.setattr(rules, "METHODS", {**rules.METHODS, "TS051": fails})
     monkeypatch.setattr(groups, "METHODS", rules.METHODS)

@@ -104,6 +104,15 @@ def test_report_names_the_row(
     assert report.count(f"row {row.number}: {row.change}: {row.difference}\n") == 1
 
 
+def test_row_of_a_request_that_calls_the_helper_as_others_do() -> None:
+    """A request that could be lines has the row of the helper, if another request needs it."""
+    formats = "InferContext.ResultFormat.RAW"
+    requests = f"r = ctx.run({{'A': x}}, {{'B': {formats}}}, 2)\ns = ctx.run(i, o)\n"
+    uses = migrated(STAR + CONTEXT + requests).uses
+    rows = [outcome.rows for row, outcome in uses if row.entry.id == "TS051"]
+    assert rows == [(UnsafeChange.REFUSED_ARRAYS,)] * 2
+
+
 def test_reason_names_the_rows() -> None:
     """Without --unsafe, the reason of a use that needs the option names its rows."""
     rows = (UnsafeChange.DECIMALS, UnsafeChange.REGION_STATUS)

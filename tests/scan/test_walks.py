@@ -9,8 +9,8 @@ import pytest
 from tests.cli.cli_scripts import shim
 from tests.migrate.sources_migrated import run
 from tests.scan.scan_runs import CONTEXT, STAR, Scanner
-from tritonclient_shim.migrate import groups
-from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.plan import FilePlan, plan_file
 
 COMMANDS = (("scan",), ("migrate", "--check"))
 #: It needs no server.
@@ -98,14 +98,12 @@ def test_encoding_that_a_file_does_not_declare(scan: Scanner, how: str) -> None:
 @pytest.mark.parametrize("format", ["text", "json", "sarif"])
 def test_bug_of_the_rules(scan: Scanner, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """A file that makes a rule fail is named; its uses and other files are reported: status 3."""
-    real = groups.rewrite
-
-    def fails(draft: Draft) -> None:
-        if draft.source.path == "b.py":
+    def fails(facts: FileFacts) -> FilePlan:
+        if facts.source.path == "b.py":
             raise KeyError("no such key")
-        real(draft)
+        return plan_file(facts)
 
-    monkeypatch.setattr(groups, "rewrite", fails)
+    monkeypatch.setattr("tritonclient_shim.migrate.files.plan_file", fails)
     for name in ("a.py", "b.py", "c.py"):
         scan.write(name, CONTEXT)
     done = scan(".", "--format", format)

@@ -7,24 +7,22 @@ import io
 import tokenize
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import List, Tuple
+from typing import List, Mapping, Tuple
 
-from tritonclient_shim.migrate import groups, notebooks
-from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate import notebooks
+from tritonclient_shim.migrate.document import Document
+from tritonclient_shim.migrate.edits import Comment, Edit
+from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
-from tritonclient_shim.migrate.header import FileHeader
+from tritonclient_shim.migrate.groups import outcome_of
+from tritonclient_shim.migrate.header import new_header
+from tritonclient_shim.migrate.names import NewNames
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
-from tritonclient_shim.migrate.options import (
-    MigrateOptions,
-    Refused,
-    SiteOutcome,
-    State,
-    carry_out,
-    planned,
-)
+from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.migrate.plan import is_ignored, plan_file
 from tritonclient_shim.migrate.program import Keeps, Program, keeps_of
-from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, stub
-from tritonclient_shim.migrate.unused import remove_unused
+from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS
+from tritonclient_shim.migrate.unused import removals
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.scan import sites, sources
 from tritonclient_shim.scan.evaluator import Evaluator
@@ -87,15 +85,14 @@ def migrate(
         text = without_async(data.decode(encoding))[0]
     with sources.not_too_deep(path):
         beside = (program or Program([path])).beside(path)
-        draft = Draft(source, text, options, beside)
-        uses, changed = _rewritten(draft)
-        new = restored(with_short_lines(changed, text))
+        result = _rewritten(facts_of(source, text, options, beside))
+        new = restored(with_short_lines(result.text, text))
     after = data
-    if changed != text:
+    if result.text != text:
         is_file = not is_notebook(source)
         after = new.encode(encoding) if is_file else with_cells(source, data, new)
-    keeps = keeps_of(draft, uses) if beside.linked else frozenset()
-    return Migrated(path, data, after, uses, frozenset(draft.helpers), keeps)
+    keeps = keeps_of(result.uses, result.keeps_handed) if beside.linked else frozenset()
+    return Migrated(path, data, after, result.uses, result.helpers, keeps)
 
 
 def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]:
@@ -110,7 +107,7 @@ def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]
     options_of: dict[int, str] = {}  # index of a row → the fewest options that rewrite it
     text = notebooks.text_of(source)
     for words, options in _OPTIONS.items():
-        uses, _ = _rewritten(Draft(source, text, options, beside))
+        uses = _rewritten(facts_of(source, text, options, beside)).uses
         rows = [row for row, _ in uses]
         for number, (_, outcome) in enumerate(uses):
             if not outcome.todo:
@@ -130,55 +127,65 @@ def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
     return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
 
 
-def _rewritten(draft: Draft) -> tuple[_Uses, str]:
-    """Rewrite a file → its uses, and its new text."""
-    reason = _reason_to_stay(draft)
+@dataclass(frozen=True)
+class _Result:
+    """The uses of a file, and its new text.
+
+    ``helpers``: the functions that it calls. ``keeps_handed``: it may keep contexts for requests
+    that other files make or get.
+    """
+
+    uses: _Uses
+    text: str
+    helpers: frozenset[str] = frozenset()
+    keeps_handed: bool = True
+
+
+def _rewritten(facts: FileFacts) -> _Result:
+    """Rewrite a file: plan its uses, then render the plan."""
+    reason = _reason_to_stay(facts)
     if reason:
-        return _kept(draft, reason)
-    for site in draft.sites:
-        if _is_ignored(site, draft):
-            draft.todo(site.whole, "`# tritonshim: ignore`", comment=False)
-    stub.rewrite(draft)
-    groups.rewrite(draft)
-    _loose(draft)
-    outcomes = {site: draft.outcome(site) or _undecided(site) for site in draft.sites}
-    _comment(outcomes, draft)
-    remove_unused(draft)
-    header = FileHeader(draft)
-    header.rewrite()
+        return _kept(facts, reason)
+    plan = plan_file(facts)
+    outcomes = {site: outcome_of(site, plan.outcomes) or _undecided(site) for site in facts.sites}
+    document = Document(facts, NewNames(facts, plan.decisions), plan.edits)
+    document = document.with_edits(_comments(outcomes, facts))
+    document = document.with_edits(removals(facts, document))
+    header = new_header(facts, document)
+    document = document.with_edits(header.edits)
     imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
-    outcomes.update((site, _STAYS) for site in imports if header.stays(site))
-    changed = draft.edits.changed()
-    damage = notebooks.damage(draft.source, restored(changed))
-    return _kept(draft, damage) if damage else (_uses(draft.source, outcomes), changed)
+    outcomes.update((site, _STAYS) for site in imports if header.keeps(site))
+    text = document.text()
+    damage = notebooks.damage(facts.source, restored(text))
+    if damage:
+        return replace(
+            _kept(facts, damage), helpers=header.helpers, keeps_handed=plan.decisions.keeps_handed
+        )
+    uses = _uses(facts.source, outcomes)
+    return _Result(uses, text, header.helpers, plan.decisions.keeps_handed)
 
 
-def _kept(draft: Draft, reason: str) -> tuple[_Uses, str]:
+def _kept(facts: FileFacts, reason: str) -> _Result:
     """Return the uses of a file that stays, and its text."""
     outcome = SiteOutcome(State.TODO, reason)
-    return _uses(draft.source, dict.fromkeys(draft.sites, outcome)), draft.text_before
+    return _Result(_uses(facts.source, dict.fromkeys(facts.sites, outcome)), facts.full_text)
 
 
-def _reason_to_stay(draft: Draft) -> str:
+def _reason_to_stay(facts: FileFacts) -> str:
     """Return why all uses of a file stay; '' if rules decide."""
-    for site in draft.sites:
-        place = draft.source.place(site.node.lineno)
+    for site in facts.sites:
+        place = facts.source.place(site.node.lineno)
         if site.id in IMPORTS and isinstance(site.node, ast.Call):
             return f"{place} imports by a call; import v1 by a statement"
-        if site.id not in _ALONE and _is_ignored(site, draft):
+        if site.id not in _ALONE and is_ignored(site, facts):
             return f"{place} has `# tritonshim: ignore`; the file stays for it"
-    for call in draft.evaluator.scopes.calls:
+    for call in facts.evaluator.scopes.calls:
         is_run = isinstance(call.func, ast.Name) and call.func.id in ("eval", "exec")
         parts = [part for argument in call.args for part in ast.walk(argument)]
         if is_run and any(isinstance(part, ast.Constant) for part in parts):
-            place = draft.source.place(call.lineno)
+            place = facts.source.place(call.lineno)
             return f"{place} runs a text as code, which may use v1; write it as code"
-    return notebooks.reason_to_stay(draft) if is_notebook(draft.source) else ""
-
-
-def _is_ignored(site: Site, draft: Draft) -> bool:
-    """True if a comment hides a use."""
-    return sources.is_ignored(draft.source.lines[site.node.lineno - 1], site.id)
+    return notebooks.reason_to_stay(facts) if is_notebook(facts.source) else ""
 
 
 def _undecided(site: Site) -> SiteOutcome:
@@ -188,31 +195,20 @@ def _undecided(site: Site) -> SiteOutcome:
     return SiteOutcome(State.TODO, BY_HAND.get(site.id, _NO_RULE), comment=True)
 
 
-def _loose(draft: Draft) -> None:
-    """Rewrite uses without an object: exceptions, constants, leftovers of NumPy and Python."""
-    for site in draft.sites:
-        rule = LOOSE.get(site.id)
-        if rule is None or draft.outcome(site):
-            continue
-        node = site.whole
-        try:
-            carry_out(planned(rule, node, draft, ids=[site.id]), node, draft)
-        except Refused as refused:
-            draft.refuse(node, refused)
-
-
-def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
-    """Add a comment with work to do above each statement with a use that stays."""
+def _comments(outcomes: Mapping[Site, SiteOutcome], facts: FileFacts) -> list[Edit]:
+    """Return a comment with work to do above each statement with a use that stays."""
     ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
     for site, outcome in outcomes.items():
         if outcome.comment:
-            ids[draft.edits.statement(site.whole), outcome.what][site.id] = None
+            ids[facts.layout.statement(site.whole), outcome.what][site.id] = None
+    comments: list[Edit] = []
     for (statement, what), own in reversed(ids.items()):
         text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
-        draft.edits.comment(statement, text)
+        comments.append(Comment(statement, text))
+    return comments
 
 
-def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
+def _uses(source: ParsedSource, outcomes: Mapping[Site, SiteOutcome]) -> _Uses:
     """Return a row for each line and id, with its first column and its worst outcome.
 
     Before Python 3.12 the column of a use in an f-string may be inexact.

@@ -47,36 +47,33 @@ _TAKING_CONTAINERS = (
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Group:
-    """Objects that share expressions, so that all are rewritten or none."""
+    """Objects that share expressions, so that all are rewritten or none.
+
+    ``creations``: in the source's order. ``calls``: of their methods. ``taken``: attributes that
+    are not called. ``escapes``: uses that lead to unknown code.
+    """
 
     kind: str
-    creations: list[ast.Call] = field(default_factory=list)  # in the source's order
-    calls: list[ast.Call] = field(default_factory=list)  # of their methods
-    taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
-    escapes: list[ast.AST] = field(default_factory=list)  # uses that lead to unknown code
+    creations: tuple[ast.Call, ...] = ()
+    calls: tuple[ast.Call, ...] = ()
+    taken: tuple[ast.Attribute, ...] = ()
+    escapes: tuple[ast.AST, ...] = ()
 
 
 class Flows:
     """The groups of a file, by their objects."""
 
     def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: set[str]) -> None:
-        self._evaluator, self._taken = evaluator, taken  # names that other files read
         nodes = list(ast.walk(tree))
+        self._evaluator = evaluator
         self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
-        self.attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
-        self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
-        self._of: dict[Instance, Group] = {}
-        expressions = [node for node in nodes if isinstance(node, ast.expr)]
-        for node in expressions:
-            self._join(_objects(evaluator.of(node)))
-        for node in expressions:
-            self._use(node, self.parents[node])
-        self.groups = list(dict.fromkeys(self._of.values()))
-        for call in evaluator.scopes.calls:
-            self._note_unknown(call)
+        self.attributes = frozenset(x.attr for x in nodes if isinstance(x, ast.Attribute))
+        gathering = _Gathering(nodes, self.parents, self.attributes, evaluator, taken)
+        groups = {growing: growing.group() for growing in gathering.groups}
+        self.groups = tuple(groups.values())
+        self._of = {item: groups[growing] for item, growing in gathering.of_object.items()}
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes around a node, the innermost first."""
@@ -88,33 +85,85 @@ class Flows:
         """Return the groups of the objects that an expression can stand for."""
         return list(dict.fromkeys(self._of[item] for item in _objects(self._evaluator.of(node))))
 
+
+@dataclass(eq=False)
+class _Growing:
+    """A group whose uses are being collected."""
+
+    kind: str
+    creations: list[ast.Call]
+    calls: list[ast.Call] = field(default_factory=list)
+    taken: list[ast.Attribute] = field(default_factory=list)
+    escapes: list[ast.AST] = field(default_factory=list)
+
+    def group(self) -> Group:
+        """Return the group with all its uses."""
+        return Group(
+            self.kind,
+            creations=tuple(self.creations),
+            calls=tuple(self.calls),
+            taken=tuple(self.taken),
+            escapes=tuple(self.escapes),
+        )
+
+
+class _Gathering:
+    """Collects the uses of all groups."""
+
+    def __init__(
+        self,
+        nodes: list[ast.AST],
+        parents: dict[ast.AST, ast.AST],
+        attributes: frozenset[str],
+        evaluator: Evaluator,
+        taken: set[str],
+    ) -> None:
+        self._evaluator, self._taken = evaluator, taken  # names that other files read
+        self._parents, self._attributes = parents, attributes
+        functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
+        self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
+        self.of_object: dict[Instance, _Growing] = {}
+        expressions = [node for node in nodes if isinstance(node, ast.expr)]
+        for node in expressions:
+            self._join(_objects(evaluator.of(node)))
+        for node in expressions:
+            self._use(node, self._parents[node])
+        self.groups = list(dict.fromkeys(self.of_object.values()))
+        for call in evaluator.scopes.calls:
+            self._note_unknown(call)
+
     def _join(self, objects: list[Instance]) -> None:
         """Make one group of all objects of a class, and of the groups that they are in."""
         for kind in {item.of for item in objects}:
             own = [item for item in objects if item.of == kind]
-            known = (self._of[item].creations for item in own if item in self._of)
+            known = (self.of_object[item].creations for item in own if item in self.of_object)
             calls = {item.creation for item in own if item.creation}.union(*known)
-            joined = Group(kind, sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
-            self._of.update({Instance(kind, call): joined for call in calls})
+            joined = _Growing(kind, sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
+            self.of_object.update({Instance(kind, call): joined for call in calls})
 
     def _use(self, node: ast.expr, parent: ast.AST) -> None:
         """Add a use to the groups of its objects. Calls use what is in a container, too."""
         if isinstance(parent, ast.keyword):
-            parent = self.parents[parent]
-        groups = self.of(node)
+            parent = self._parents[parent]
+        groups = self._groups_of(node)
         is_mixed = len(groups) > 1 or isinstance(parent, ast.Attribute) and self._is_mixed(node)
         if isinstance(parent, _TAKING_CONTAINERS):
             inside = _inside(self._evaluator.of(node))
-            groups += [self._of[item] for item in inside if item in self._of]
+            groups += [self.of_object[item] for item in inside if item in self.of_object]
         for group in groups:
             if isinstance(parent, ast.Attribute) and not parent.attr[:1].isupper():
-                outer = self.parents[parent]
+                outer = self._parents[parent]
                 if isinstance(outer, ast.Call) and outer.func is parent:
                     group.calls.append(outer)
                 else:
                     group.taken.append(parent)
             if is_mixed or self._escapes(node, parent, group.kind):
                 group.escapes.append(node)
+
+    def _groups_of(self, node: ast.expr) -> list[_Growing]:
+        """Return the groups of the objects that an expression can stand for."""
+        objects = _objects(self._evaluator.of(node))
+        return list(dict.fromkeys(self.of_object[item] for item in objects))
 
     def _is_lost(self, node: ast.expr, call: ast.Call) -> bool:
         """True if a method of a container gets an object in a way that nobody follows.
@@ -150,7 +199,7 @@ class Flows:
     def _is_mixed(self, node: ast.expr) -> bool:
         """True if an expression with an object of v1 may be something else in another turn."""
         values = self._evaluator.of(node)
-        return any(value is not LITERAL and value not in self._of for value in values)
+        return any(value is not LITERAL and value not in self.of_object for value in values)
 
     def _escapes(self, node: ast.expr, parent: ast.AST, kind: str) -> bool:
         """True if what a program does next with an object is unknown."""
@@ -193,7 +242,7 @@ class Flows:
         """True if only this file calls the function, or reads the property, that a node is in."""
         function: Any = self._evaluator.scopes.places[node].scope.node
         name = getattr(function, "name", "")
-        is_read = name in self.attributes and not PROPERTIES.isdisjoint(decorators(function))
+        is_read = name in self._attributes and not PROPERTIES.isdisjoint(decorators(function))
         return name not in self._taken and (is_read or function in self._called)
 
     def _is_known(self, call: ast.Call) -> bool:

@@ -2,18 +2,28 @@
 
 A unit is what is decided together: the contexts that one expression can stand for, all users of
 shared memory, or all contexts of a class whose objects come from elsewhere. First each unit is
-planned, then the plans are carried out.
+planned alone. Then the units that stay decide what else stays.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
-from typing import Callable, Collection, Iterable, List, Tuple
+from dataclasses import dataclass, replace
+from typing import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
+from tritonclient_shim.migrate.decisions import (
+    Keep,
+    Plan,
+    Plans,
+    Refused,
+    keep,
+    planned,
+    rewrite,
+    unchanged,
+)
+from tritonclient_shim.migrate.facts import CONFIGS, FileFacts, owner
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.migrate.options import Plan, Refused, carry_out, planned
+from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
     BY_HAND,
@@ -63,188 +73,269 @@ _OWN_METHOD = "a class of the program has a method {}, too; give that method ano
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
 _KEPT = "stays for the contexts that stay"
-Plans = List[Tuple[ast.AST, Plan]]
+#: The outcome of a use, by its node, or by the call that it is a part of.
+Outcomes = Mapping[ast.AST, SiteOutcome]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class _Unit:
-    """Contexts and other uses that are rewritten together, or not at all."""
+    """Contexts and other uses that are rewritten together, or not at all.
 
-    groups: list[Group]
-    sites: list[Site] = field(default_factory=list)  # that belong to no group
-    kind: str = ""  # all contexts of a class, whose objects come from elsewhere, too
-    stays: Refused | None = None  # why they are not rewritten
+    ``sites``: those that belong to no group. ``kind``: the class of all contexts whose objects come
+    from elsewhere, too. ``stays``: why they are not rewritten.
+    """
+
+    groups: tuple[Group, ...]
+    sites: tuple[Site, ...] = ()
+    kind: str = ""
+    stays: Keep | None = None
 
     @property
     def kinds(self) -> set[str]:
         """Return the classes of the contexts."""
         return {group.kind for group in self.groups} | ({self.kind} if self.sites else set())
 
+    @property
+    def first_node(self) -> ast.AST:
+        """Return the first use."""
+        return self.groups[0].creations[0] if self.groups else self.sites[0].whole
 
-def rewrite(draft: Draft) -> None:
-    """Rewrite every unit that can be rewritten, and its constants."""
-    units = _units(draft)
-    plans_of: dict[_Unit, Plans] = {}
-    for unit in units:
-        try:
-            plans_of[unit] = _plans(unit, draft)
-        except Refused as refused:
-            refused.node = refused.node or _first_node(unit)
-            unit.stays = refused
-    senders = [unit for unit in units if INFER in unit.kinds]
-    draft.keeps_handed = any(unit.stays and _is_handed(unit) for unit in senders)
-    reasons = [unit.stays for unit in senders if unit.stays]
-    draft.formats_stay |= bool(reasons)
-    if draft.formats_stay and (draft.has_classes or draft.has("TS081", "TS086", "TS115")):
-        for unit in senders:
-            unit.stays = unit.stays or _shared(unit, draft)
-    for unit in units:
-        if unit.stays:
-            _leave(unit, unit.stays, draft)
-    known = (item for unit in units if not unit.stays for item in plans_of[unit])
-    plans = [(node, plan) for node, plan in known if node not in draft.outcomes]
-    for node, plan in (*_constants(draft, plans, any(unit.stays for unit in units)), *plans):
-        carry_out(plan, node, draft)
+    @property
+    def is_handed(self) -> bool:
+        """True if other code makes or gets contexts for requests."""
+        senders = [group for group in self.groups if group.kind == INFER]
+        return bool(self.kind and self.sites) or any(group.escapes for group in senders)
 
 
-def _first_node(unit: _Unit) -> ast.AST:
-    """Return the first use in a unit."""
-    return unit.groups[0].creations[0] if unit.groups else unit.sites[0].whole
+@dataclass(frozen=True)
+class _PlannedUnit:
+    """A unit, and the plans for its uses: for those before the one that stays, if it stays."""
+
+    unit: _Unit
+    plans: Plans
 
 
-def _is_handed(unit: _Unit) -> bool:
-    """True if other code makes or gets contexts for requests of a unit."""
-    senders = [group for group in unit.groups if group.kind == INFER]
-    return bool(unit.kind and unit.sites) or any(group.escapes for group in senders)
+@dataclass(frozen=True)
+class UnitPlans:
+    """What becomes of all units of a file.
+
+    ``plans``: of the uses that are rewritten, in the order of their edits. ``tried``: all plans,
+    with those of units that stay. ``left``: the outcomes of uses that stay. ``kept``: modules of v1
+    that stay for them. ``formats_stay``: formats outside of calls stay for requests that stay.
+    ``keeps_handed``: contexts for requests stay that other code makes or gets.
+    """
+
+    plans: Plans
+    tried: tuple[Plan, ...]
+    left: Outcomes
+    kept: frozenset[str]
+    formats_stay: bool
+    keeps_handed: bool
 
 
-def _shared(unit: _Unit, draft: Draft) -> Refused | None:
+def plan_units(facts: FileFacts, decided: Outcomes) -> UnitPlans:
+    """Plan every unit, and the constants. ``decided``: the outcomes of uses that are decided."""
+    units = [_planned_unit(unit, facts) for unit in _units(facts)]
+    senders = [item.unit for item in units if INFER in item.unit.kinds]
+    keeps_handed = any(unit.stays and unit.is_handed for unit in senders)
+    formats_stay = facts.formats_stay or any(unit.stays for unit in senders)
+    if formats_stay and (facts.has_classes or facts.has("TS081", "TS086", "TS115")):
+        units = [_with_formats(item, facts) for item in units]
+    staying = [item.unit for item in units if item.unit.stays]
+    left = dict(decided)
+    for unit in staying:
+        left = {**_left(unit, facts), **left}
+    plans: list[tuple[ast.AST, Plan]] = []
+    for item in units:
+        if not item.unit.stays:
+            plans += [(node, plan) for node, plan in item.plans if node not in left]
+    constants, left = _constants(facts, plans, left, formats_stay, is_partial=bool(staying))
+    return UnitPlans(
+        plans=(*constants, *plans),
+        tried=tuple(plan for item in units for _, plan in item.plans),
+        left=left,
+        kept=frozenset().union(*map(_kept_modules, staying)),
+        formats_stay=formats_stay,
+        keeps_handed=keeps_handed,
+    )
+
+
+def _planned_unit(unit: _Unit, facts: FileFacts) -> _PlannedUnit:
+    """Plan the uses in a unit until one stays: then all stay."""
+    plans: list[tuple[ast.AST, Plan]] = []
+    if unit.stays:
+        return _PlannedUnit(unit, ())
+    try:
+        for item in _plans(unit, facts):
+            plans.append(item)
+    except Refused as refused:
+        unit = replace(unit, stays=keep(refused, unit.first_node))
+    return _PlannedUnit(unit, tuple(plans))
+
+
+def _with_formats(item: _PlannedUnit, facts: FileFacts) -> _PlannedUnit:
+    """Return a unit that stays with others if its formats in variables may be theirs."""
+    if item.unit.stays or INFER not in item.unit.kinds:
+        return item
+    return replace(item, unit=replace(item.unit, stays=_shared(item.unit, facts)))
+
+
+def _shared(unit: _Unit, facts: FileFacts) -> Keep | None:
     """Return why a unit stays with others: formats in a variable may be those of all contexts."""
     calls = {call for group in unit.groups for call in group.calls}
-    for site in draft.sites:
+    for site in facts.sites:
         if site.id in REQUESTS and site.call in calls:
             outputs = arguments(PARAMETERS[site.id], site.call).get("outputs")
-            if outputs and hidden_formats(outputs, draft):
-                return Refused(_SHARED, node=site.call)
+            if outputs and hidden_formats(outputs, facts):
+                return Keep(_SHARED, site.call)
     return None
 
 
-def _units(draft: Draft) -> list[_Unit]:
+def _units(facts: FileFacts) -> list[_Unit]:
     """Return the units of a file."""
-    groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
-    lost, strays = _lost(draft, groups)
-    takers = {site.call for site in draft.sites if _takes_regions(site, draft)}
-    memory = _Unit([], [site for site in draft.sites if site.id in MEMORY])
-    by_kind = {kind: _Unit([], strays.get(kind, []), kind, lost.get(kind)) for kind in CONTEXTS}
-    for unit in by_kind.values():
+    groups = _groups(facts)
+    strays = _strays(facts, groups)
+    lost = _lost(facts, groups, strays)
+    takers = {site.call for site in facts.sites if _takes_regions(site, facts)}
+    memory = _Unit((), tuple(site for site in facts.sites if site.id in MEMORY))
+    by_kind: dict[str, _Unit] = {}
+    for kind in CONTEXTS:
+        unit = _Unit((), tuple(strays.get(kind, ())), kind, lost.get(kind))
+        by_kind[kind] = unit
         if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
-            memory.stays = unit.stays
-    if memory.sites and draft.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
-        memory.stays = _first(MEMORY, _HANDED, draft)
+            memory = replace(memory, stays=unit.stays)
+    if memory.sites and facts.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
+        memory = replace(memory, stays=_first(MEMORY, _HANDED, facts))
     alone = []
     for group in groups:
         unit = by_kind[group.kind]
         if not takers.isdisjoint(group.calls):
-            memory.groups.append(group)
-            memory.stays = memory.stays or unit.stays
+            stays = memory.stays or unit.stays
             if unit.sites and not unit.stays:
-                memory.stays = unit.stays = Refused(_APART, node=group.creations[0])
+                stays = Keep(_APART, group.creations[0])
+                by_kind[group.kind] = replace(unit, stays=stays)
+            memory = replace(memory, groups=(*memory.groups, group), stays=stays)
         elif unit.stays or unit.sites:
-            unit.groups.append(group)
+            by_kind[group.kind] = replace(unit, groups=(*unit.groups, group))
         else:
-            alone.append(_Unit([group]))
+            alone.append(_Unit((group,)))
     return [*alone, memory, *by_kind.values()]
 
 
-def _takes_regions(site: Site, draft: Draft) -> bool:
+def _groups(facts: FileFacts) -> list[Group]:
+    """Return the groups of contexts. Results that nobody else fetches are of the only sender."""
+    groups = [group for group in facts.flows.groups if group.kind in CONTEXTS]
+    senders = [group for group in groups if group.kind == INFER]
+    if len(senders) != 1:
+        return groups
+    strays = [site.call for site in _strays_of(groups, facts) if site.id == "TS055" and site.call]
+    sender = replace(senders[0], calls=(*senders[0].calls, *strays))  # a future is enough
+    return [sender if group is senders[0] else group for group in groups]
+
+
+def _takes_regions(site: Site, facts: FileFacts) -> bool:
     """True if a use takes a handle of shared memory, or a request may have one."""
     if site.id in REQUESTS and site.call is not None:
-        return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), draft)
+        return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), facts)
     return site.id in ("TS041", "TS042", "TS043")
 
 
-def _lost(draft: Draft, groups: list[Group]) -> tuple[dict[str, Refused], dict[str, list[Site]]]:
-    """Return why the contexts of a class stay, and the uses of a class outside of groups.
+def _strays_of(groups: list[Group], facts: FileFacts) -> Iterator[Site]:
+    """Yield the uses of the classes of contexts that are in none of the groups."""
+    known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
+    known.update(x for group in groups if group.kind != INFER for x in group.taken)
+    known.update(site.whole for site in facts.sites if _is_held(site))
+    for site in facts.sites:
+        symbol = ENTRIES[site.id].symbol
+        is_method = _class_of(site) != symbol and site.id in (*METHODS, *BY_HAND)
+        is_of_class = is_method or _class_of(site) == symbol
+        if _class_of(site) in CONTEXTS and site.whole not in known and is_of_class:
+            yield site
+
+
+def _class_of(site: Site) -> str:
+    """Return the class that a use is of, or whose method it is."""
+    symbol = ENTRIES[site.id].symbol
+    return symbol if symbol in CONTEXTS else symbol.rpartition(".")[0]
+
+
+def _strays(facts: FileFacts, groups: list[Group]) -> dict[str, list[Site]]:
+    """Return the uses of each class of contexts outside of groups.
 
     With such uses all contexts for requests become objects.
     """
-    known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
-    known.update(x for group in groups if group.kind != INFER for x in group.taken)
-    known.update(site.whole for site in draft.sites if _is_held(site))
-    senders = [group for group in groups if group.kind == INFER]
     strays: dict[str, list[Site]] = {}
-    for site in draft.sites:
-        symbol = ENTRIES[site.id].symbol
-        owner = symbol if symbol in CONTEXTS else symbol.rpartition(".")[0]
-        is_method = owner != symbol and site.id in (*METHODS, *BY_HAND)
-        if owner not in CONTEXTS or site.whole in known or not (is_method or owner == symbol):
-            continue
-        if site.id == "TS055" and site.call and len(senders) == 1:  # a future is enough
-            senders[0].calls.append(site.call)
-            continue
-        strays.setdefault(owner, []).append(site)
+    for site in _strays_of(groups, facts):
+        strays.setdefault(_class_of(site), []).append(site)
+    return strays
+
+
+def _lost(
+    facts: FileFacts, groups: list[Group], strays: Mapping[str, list[Site]]
+) -> dict[str, Keep]:
+    """Return why all contexts of a class stay, for each class whose contexts do."""
     lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
-    if draft.options.allows(UnsafeChange.OBJECT):
+    if facts.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
-    unreadable = _refusal(FORMS, draft)
+    unreadable = _refusal(FORMS, facts)
     for kind, sites in strays.items():
-        lost.update((kind, _own_method(site)) for site in sites if _may_be_own(site, draft))
-    if draft.beside.starts or unreadable:
-        lost[INFER] = unreadable or _first(("TS050",), _STARTS, draft)
+        lost.update((kind, _own_method(site)) for site in sites if _may_be_own(site, facts))
+    if facts.beside.starts or unreadable:
+        lost[INFER] = unreadable or _first(("TS050",), _STARTS, facts)
     for kind in CONTEXTS:
-        if kind.rpartition(".")[2] in draft.beside.replaced:
-            lost[kind] = _first((CREATIONS[kind],), _REPLACED, draft)
-    handler = _handler_of_files(draft)
-    if handler is not None and any(_may_speak_http(group, draft) for group in groups):
-        lost = {kind: Refused(FILES, node=handler) for kind in CONTEXTS}
-    if draft.errors_stay:
-        reason = _CAUGHT if Keeps.ERRORS in draft.beside.kept else _ERRORS
-        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, draft))
-    return lost, strays
+        if kind.rpartition(".")[2] in facts.beside.replaced:
+            lost[kind] = _first((CREATIONS[kind],), _REPLACED, facts)
+    handler = _handler_of_files(facts)
+    if handler is not None and any(_may_speak_http(group, facts) for group in groups):
+        lost = {kind: Keep(FILES, handler) for kind in CONTEXTS}
+    if facts.errors_stay:
+        reason = _CAUGHT if Keeps.ERRORS in facts.beside.kept else _ERRORS
+        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, facts))
+    return lost
 
 
-def _may_be_own(site: Site, draft: Draft) -> bool:
+def _may_be_own(site: Site, facts: FileFacts) -> bool:
     """True for a method of an unknown object that classes of the program have, too."""
     name = last_name(site.node)
-    is_unknown = isinstance(site.node, ast.Attribute) and not draft.evaluator.of(site.node)
-    return is_unknown and name in UNMISTAKABLE and name in draft.own_methods
+    is_unknown = isinstance(site.node, ast.Attribute) and not facts.evaluator.of(site.node)
+    return is_unknown and name in UNMISTAKABLE and name in facts.own_methods
 
 
-def _own_method(site: Site) -> Refused:
+def _own_method(site: Site) -> Keep:
     """Return why an unknown object stays whose method classes of the program have, too."""
-    return Refused(_OWN_METHOD.format(last_name(site.node)), node=site.whole)
+    return Keep(_OWN_METHOD.format(last_name(site.node)), site.whole)
 
 
-def _handler_of_files(draft: Draft) -> ast.AST | None:
+def _handler_of_files(facts: FileFacts) -> ast.AST | None:
     """Return a use of v1's exception in a ``try`` that may raise errors of files, too."""
-    handlers = (site.node for site in draft.sites if site.id == "TS015")
-    return next((node for node in handlers if catches_files(node, draft)), None)
+    handlers = (site.node for site in facts.sites if site.id == "TS015")
+    return next((node for node in handlers if catches_files(node, facts)), None)
 
 
-def _may_speak_http(group: Group, draft: Draft) -> bool:
+def _may_speak_http(group: Group, facts: FileFacts) -> bool:
     """True unless all contexts of a group speak gRPC."""
     for call in group.creations:
         arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
         protocol = arguments_of.get("protocol")
-        if protocol is None or protocol_of(protocol, draft) != "grpc":
+        if protocol is None or protocol_of(protocol, facts) != "grpc":
             return True
     return False
 
 
-def _unknown(kind: str, strays: list[Site]) -> Refused:
+def _unknown(kind: str, strays: list[Site]) -> Keep:
     """Return why contexts stay of which other code makes or gets some."""
     handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
     if handed_on:
-        return Refused(_METHOD_ITSELF, node=handed_on[0])
+        return Keep(_METHOD_ITSELF, handed_on[0])
     if kind == INFER:
-        return Refused(reason_of([UnsafeChange.OBJECT]), by_option=True, node=strays[0].whole)
-    return Refused(_UNKNOWN, node=strays[0].whole)
+        return Keep(reason_of([UnsafeChange.OBJECT]), strays[0].whole, by_option=True)
+    return Keep(_UNKNOWN, strays[0].whole)
 
 
-def _first(ids: Collection[str], reason: str, draft: Draft) -> Refused:
+def _first(ids: Collection[str], reason: str, facts: FileFacts) -> Keep:
     """Return a reason at the first use with one of these ids, or else at the first use."""
-    nodes = [site.whole for site in draft.sites if site.id in ids]
-    return Refused(reason, node=[*nodes, draft.sites[0].whole][0])
+    nodes = [site.whole for site in facts.sites if site.id in ids]
+    return Keep(reason, [*nodes, facts.sites[0].whole][0])
 
 
 def _is_held(site: Site) -> bool:
@@ -252,107 +343,146 @@ def _is_held(site: Site) -> bool:
     return site.id in RENAMED and isinstance(site.node, ast.Name)
 
 
-def _refusal(ids: Iterable[str], draft: Draft) -> Refused | None:
+def _refusal(ids: Iterable[str], facts: FileFacts) -> Keep | None:
     """Return why a constant with one of these ids cannot be rewritten; None if all can.
 
     Requests for classes say themselves that they need an option.
     """
-    for site in draft.sites:
+    for site in facts.sites:
         try:
             if site.id in ids:
-                planned(_CONSTANTS[site.id], site.whole, draft)
+                planned(_CONSTANTS[site.id], site.whole, facts)
         except Refused as refused:
             if site.id != "TS063" or not refused.by_option:
-                refused.node = site.node
-                return refused
+                return Keep(str(refused), site.node, refused.by_option)
     return None
 
 
-def _leave(unit: _Unit, stays: Refused, draft: Draft) -> None:
-    """Record that a unit stays: the reason at its node, a reference at other uses."""
-    assert stays.node is not None
-    draft.refuse(stays.node, stays)
-    if any(site.id in MEMORY for site in unit.sites):
-        draft.kept.add("tensorrtserver.shared_memory")
-    if STATUS in unit.kinds:
-        draft.kept.add(CONFIGS)
+def _left(unit: _Unit, facts: FileFacts) -> dict[ast.AST, SiteOutcome]:
+    """Return the outcomes of a unit that stays: its reason, and a reference at other uses."""
+    assert unit.stays is not None
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
-    place = draft.source.place(getattr(stays.node, "lineno", 1))
-    for site in draft.sites:
+    place = facts.source.place(getattr(unit.stays.node, "lineno", 1))
+    reference = SiteOutcome(State.TODO, f"stays because of {place}: {unit.stays.reason}")
+    left: dict[ast.AST, SiteOutcome] = {}
+    for site in facts.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
-        around = draft.flows.around(site.node) if is_constant else [site.call]
+        around = facts.flows.around(site.node) if is_constant else [site.call]
         if site in unit.sites or not calls.isdisjoint(around):
-            draft.todo(site.whole, f"stays because of {place}: {stays}", comment=False)
+            left[site.whole] = reference
+    return {**left, unit.stays.node: unit.stays.outcome}
 
 
-def _constants(draft: Draft, plans: Plans, is_partial: bool) -> Plans:
-    """Return plans for formats, flags and protocols. What contexts that stay may need stays."""
+def _kept_modules(unit: _Unit) -> set[str]:
+    """Return the modules of v1 that stay for a unit."""
+    kept = set()
+    if any(site.id in MEMORY for site in unit.sites):
+        kept.add("tensorrtserver.shared_memory")
+    if STATUS in unit.kinds:
+        kept.add(CONFIGS)
+    return kept
+
+
+def _constants(
+    facts: FileFacts,
+    plans: Sequence[tuple[ast.AST, Plan]],
+    decided: Outcomes,
+    formats_stay: bool,
+    is_partial: bool,
+) -> tuple[Plans, dict[ast.AST, SiteOutcome]]:
+    """Return plans for formats, flags and protocols, and the outcomes with those that stay.
+
+    What contexts that stay may need stays. ``is_partial``: some stay.
+    """
     changed = {node for node, _ in plans}
-    kept = Refused(_KEPT, by_option=True)
-    reason = kept if is_partial or draft.protocols_stay else _refusal(PROTOCOLS, draft)
-    if not reason and draft.shows(is_protocol):
-        reason = Refused("print a name of your own in place of the protocol")
-    if not reason and any(map(is_test, draft.parents_of(is_protocol))):
-        reason = Refused("compare the protocol by ==: its name is true, and no object of its own")
-    reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
-    if draft.formats_stay:
-        reasons.update(dict.fromkeys(FORMS, kept))
-    constants: Plans = []
-    for site in draft.sites:
+    reasons = _reasons_of_constants(facts, formats_stay, is_partial)
+    constants: list[tuple[ast.AST, Plan]] = []
+    left = dict(decided)
+    for site in facts.sites:
         node = site.whole
-        if site.id not in _CONSTANTS or draft.outcome(site):
+        if site.id not in _CONSTANTS or outcome_of(site, left):
             continue
-        is_outside = changed.isdisjoint(draft.flows.around(node))
+        is_outside = changed.isdisjoint(facts.flows.around(node))
         try:
             if site.id in reasons and is_outside:
                 raise reasons[site.id]
-            plan = planned(_CONSTANTS[site.id], node, draft)
+            plan = planned(_CONSTANTS[site.id], node, facts)
         except Refused as refused:
-            draft.todo(node, str(refused), not refused.by_option)
+            left.setdefault(node, keep(refused, node).outcome)
             continue
-        if is_outside and draft.beside.linked:
+        if is_outside and facts.beside.linked:
             row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
             plan = replace(plan, unsafe=(*plan.unsafe, row))
         constants.append((node, plan))
-    return constants
+    return tuple(constants), left
 
 
-def _plans(unit: _Unit, draft: Draft) -> Plans:
-    """Return the plans for all uses in a unit. Raise Refused if one cannot be rewritten."""
-    if unit.stays:
-        raise unit.stays
-    if Keeps.HANDED in draft.beside.kept and INFER in unit.kinds:
-        starts = any(Contexts(group, draft).starts for group in unit.groups)
-        if starts or _is_handed(unit):  # callbacks of other files get contexts, too
-            raise Refused(_KEPT_ELSEWHERE, node=_first_node(unit))
-    renamed = {site.node: site.id for site in draft.sites if site.id in RENAMED}
-    plans: Plans = []
+def _reasons_of_constants(
+    facts: FileFacts, formats_stay: bool, is_partial: bool
+) -> dict[str, Refused]:
+    """Return why constants stay that are in no call that is rewritten, by their ids."""
+    kept = Refused(_KEPT, by_option=True)
+    unreadable = _refusal(PROTOCOLS, facts)
+    reason = None
+    if is_partial or facts.protocols_stay:
+        reason = kept
+    elif unreadable:
+        reason = Refused(unreadable.reason, unreadable.by_option)
+    elif facts.shows(is_protocol):
+        reason = Refused("print a name of your own in place of the protocol")
+    elif any(map(is_test, facts.parents_of(is_protocol))):
+        reason = Refused("compare the protocol by ==: its name is true, and no object of its own")
+    reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
+    if formats_stay:
+        reasons.update(dict.fromkeys(FORMS, kept))
+    return reasons
+
+
+def outcome_of(site: Site, outcomes: Outcomes) -> SiteOutcome | None:
+    """Return the outcome of a use; None if it is not decided."""
+    own = outcomes.get(site.node)
+    if own or site.call is None:
+        return own
+    return outcomes.get(site.call)
+
+
+def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
+    """Yield the plans for all uses in a unit. Raise Refused at one that cannot be rewritten."""
+    if Keeps.HANDED in facts.beside.kept and INFER in unit.kinds:
+        starts = any(Contexts(group, facts).starts for group in unit.groups)
+        if starts or unit.is_handed:  # callbacks of other files get contexts, too
+            raise Refused(_KEPT_ELSEWHERE, node=unit.first_node)
+    renamed = {site.node: site.id for site in facts.sites if site.id in RENAMED}
     for group in unit.groups:
-        if draft.has_processes and _may_be_inherited(group, draft):
+        if facts.has_processes and _may_be_inherited(group, facts):
             raise Refused(_INHERITED, node=group.creations[0])
         taken = [node for node in group.taken if node in renamed]
         unknown = [*group.escapes, *(node for node in group.taken if node not in renamed)]
         if group.kind != INFER and unknown:
-            is_text = any(isinstance(x, ast.JoinedStr) for x in draft.flows.around(unknown[0]))
+            is_text = any(isinstance(x, ast.JoinedStr) for x in facts.flows.around(unknown[0]))
             raise Refused(_IN_TEXT if is_text else _HANDED_ON, node=unknown[0])
-        contexts = _contexts(group, unit, draft)
-        id = CREATIONS[group.kind]
-        plans += [(call, _at(call, client, draft, contexts, id)) for call in group.creations]
-        plans += [(call, _use(call, draft, contexts)) for call in group.calls]
-        plans += [(x, _at(x, METHODS[renamed[x]], draft, contexts)) for x in taken]
-        if taken:
-            plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
+        contexts = _contexts(group, unit, facts)
+        for call in group.creations:
+            yield call, _at(call, client, facts, contexts, CREATIONS[group.kind])
+        for call in group.calls:
+            yield call, _use(call, facts, contexts)
+        for method in taken:
+            yield method, _at(method, METHODS[renamed[method]], facts, contexts)
+        for site in facts.sites:
+            if taken and _is_held(site):
+                yield site.whole, unchanged()
     strays = {site.whole: site for site in unit.sites}
-    return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
+    for node, site in strays.items():
+        yield node, _at(node, _stray, facts, site)
 
 
-def _may_be_inherited(group: Group, draft: Draft) -> bool:
+def _may_be_inherited(group: Group, facts: FileFacts) -> bool:
     """True if a process may use contexts that its parent has made.
 
     It makes them itself in the function that uses them, or in a function that it starts with.
     """
-    places = draft.evaluator.scopes.places
-    called = {last_name(call.func) for call in draft.evaluator.scopes.calls}
+    places = facts.evaluator.scopes.places
+    called = {last_name(call.func) for call in facts.evaluator.scopes.calls}
     scopes = {places[call].scope for call in group.creations}
     if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
         return bool(group.escapes) or "fork" in called
@@ -360,57 +490,58 @@ def _may_be_inherited(group: Group, draft: Draft) -> bool:
     return "__init__" in names or not called.isdisjoint(names)
 
 
-def _contexts(group: Group, unit: _Unit, draft: Draft) -> Contexts:
+def _contexts(group: Group, unit: _Unit, facts: FileFacts) -> Contexts:
     """Return what contexts become: clients, or objects that know their model."""
     if group.kind != INFER:
-        return Contexts(group, draft)
+        return Contexts(group, facts)
     if unit.kind or group.escapes:
-        return Contexts(group, draft, Form.OBJECT, escapes=True)
-    return Contexts(group, draft, form_of(group, draft))
+        return Contexts(group, facts, Form.OBJECT, escapes=True)
+    return Contexts(group, facts, form_of(group, facts))
 
 
-def _use(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+def _use(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """Return the plan for a call of a context's method."""
-    for id in [site.id for site in draft.sites if site.call is call]:
+    for id in [site.id for site in facts.sites if site.call is call]:
         if id in METHODS:
-            return _at(call, METHODS[id], draft, contexts)
+            return _at(call, METHODS[id], facts, contexts)
         if id in BY_HAND:
             raise Refused(BY_HAND[id], node=call)
     if last_name(call.func) in _NEUTRAL:
-        variable = contexts.client(owner(call))
-        return Plan("{0}.close()" if variable else "", [variable], "close() of the client")
+        variable, what = contexts.client(owner(call)), "close() of the client"
+        if not variable:
+            return unchanged(what)
+        return rewrite(call, "{0}.close()", variable, what=what)
     raise Refused(f"no client has a method {last_name(call.func)}", node=call)
 
 
-def _stray(node: ast.AST, draft: Draft, site: Site) -> Plan:
+def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
     """Return the plan for a use that belongs to no group."""
     if site.id in MEMORY:
-        return MEMORY[site.id](node, draft)
+        return MEMORY[site.id](node, facts)
     if site.id in BY_HAND:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
             raise Refused(_METHOD_ITSELF)
-        if first_parameter(node, draft.evaluator):
+        if first_parameter(node, facts.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
-            return class_itself(site.node, draft)
-        plan = METHODS[site.id](node, draft, Contexts(Group(INFER), draft, Form.OBJECT))
+            return class_itself(site.node, facts)
+        plan = METHODS[site.id](node, facts, Contexts(Group(INFER), facts, Form.OBJECT))
         return replace(plan, unsafe=(*plan.unsafe, UnsafeChange.OBJECT))
-    owner = draft.evaluator.of(getattr(site.node, "value", site.node))
+    owner = facts.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")
     if isinstance(node, ast.Call) and not is_method:  # of the constructor
-        made = Contexts(Group(INFER, [node]), draft, Form.OBJECT, escapes=True)
-        return client(node, draft, made, site.id)
-    return class_itself(site.node, draft)
+        made = Contexts(Group(INFER, (node,)), facts, Form.OBJECT, escapes=True)
+        return client(node, facts, made, site.id)
+    return class_itself(site.node, facts)
 
 
-def _at(node: ast.AST, rule: Callable[..., Plan], draft: Draft, *more: object) -> Plan:
+def _at(node: ast.AST, rule: Callable[..., Plan], facts: FileFacts, *more: object) -> Plan:
     """Return the plan of a rule for a node. Raise Refused, with a node, if the rule refuses."""
     whole = {*METHODS, *CREATIONS.values(), *MEMORY}
-    ids = {site.id for site in draft.sites if site.whole is node} & whole
+    ids = {site.id for site in facts.sites if site.whole is node} & whole
     try:
-        return planned(rule, node, draft, *more, ids=ids)
+        return planned(rule, node, facts, *more, ids=ids)
     except Refused as refused:
-        refused.node = refused.node or node
-        raise
+        raise Refused(str(refused), refused.by_option, refused.node or node) from None

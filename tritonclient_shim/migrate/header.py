@@ -8,17 +8,22 @@ from __future__ import annotations
 import ast
 import os
 import re
+from dataclasses import dataclass
 from itertools import takewhile
 
-from tritonclient_shim.migrate.draft import ERROR, Draft
-from tritonclient_shim.migrate.emitted import import_text, is_written, parts_of
+from tritonclient_shim.migrate.document import Document
+from tritonclient_shim.migrate.edits import Above, Below, Edit, Remove, new_text, replaced
+from tritonclient_shim.migrate.emitted import Part, import_text, parts_of
+from tritonclient_shim.migrate.facts import ERROR, FileFacts
 from tritonclient_shim.migrate.format import quote_of, with_quotes
 from tritonclient_shim.migrate.import_block import (
     IMPORT,
-    add_imports,
+    Import,
+    added_imports,
     first_block,
     sorted_imports,
 )
+from tritonclient_shim.migrate.names import NewNames
 from tritonclient_shim.scan.imports import API, is_of_v1
 from tritonclient_shim.scan.sites import Site, module_entry
 
@@ -46,171 +51,255 @@ _SUCCESSORS = {
 _OWN_ERROR = "from tritonclient.utils import "
 
 
-class FileHeader:
-    """Rewrites the imports of a draft, by the names that its rewritten body reads."""
+@dataclass(frozen=True)
+class NewHeader:
+    """The edits of the imports, and what they leave.
 
-    def __init__(self, draft: Draft) -> None:
-        self._draft, star = draft, draft.evaluator.imports.star
-        text = "\n".join((draft.edits.changed(), *draft.assignments.values()))
-        names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
-        loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
-        self._read = loads | draft.beside.imported  # by the file or its importers
-        draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
-        self._definitions, imported = _definitions(draft)
-        self._needed = draft.imports_of(self._read | imported)
-        nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
-        provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
-        names_of_star = self._read & star.keys() & (provided | draft.beside.imported)
-        #: the imports of what only star imports bind and is read
-        self._star = [self._line(star[bound], bound) for bound in names_of_star]
-        self._anchor: ast.stmt | None = None
-        self._left: set[tuple[ast.AST, str]] = set()
+    ``helpers``: the functions and constants of the helpers that the file reads. ``left``: the
+    imports that stay, each with the id of what it imports.
+    """
 
-    def stays(self, site: Site) -> bool:
+    edits: tuple[Edit, ...]
+    helpers: frozenset[str]
+    left: frozenset[tuple[ast.AST, str]]
+
+    def keeps(self, site: Site) -> bool:
         """True if an import, or the import that a use needs, stays."""
         if isinstance(site.node, IMPORT):
-            return (site.node, site.id) in self._left
-        return site.id in {id for _, id in self._left}
+            return (site.node, site.id) in self.left
+        return site.id in {id for _, id in self.left}
 
-    def rewrite(self) -> None:
-        """Replace the legacy imports, and add the imports that the body needs."""
-        tree = self._draft.source.tree
-        for node in ast.walk(tree):
-            if isinstance(node, IMPORT) and not getattr(node, "level", 0):
-                self._import(node)
-        if "" in self._star:
-            self._left.add((tree, "TS002"))
-            # importers catch the errors of clients, too
-            self._needed.update(line for line in self._star if line.startswith(_OWN_ERROR))
-        else:
-            self._needed.update(self._star)
-        self._place()
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Replace the names of v1 in an import."""
-        owner = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        draft, kept, lines = self._draft, [], []
+@dataclass(frozen=True)
+class _Needs:
+    """What a rewritten body reads, and what binds it.
+
+    ``read``: names that the file reads, or files that import it. ``helpers``: those of the helpers.
+    ``definitions``: functions and constants of the helpers that the file lacks. ``lines``: imports.
+    ``star``: imports of what only star imports bind, with '' for what only v1 has.
+    """
+
+    read: frozenset[str]
+    helpers: frozenset[str]
+    definitions: tuple[str, ...]
+    lines: frozenset[str]
+    star: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _OldImports:
+    """What becomes of v1's imports.
+
+    ``lines``: imports in place of those of the module. ``anchor``: the first of the module that
+    changes. ``left``: those that stay, as in `NewHeader`.
+    """
+
+    edits: tuple[Edit, ...]
+    lines: frozenset[str]
+    anchor: ast.stmt | None
+    left: frozenset[tuple[ast.AST, str]]
+
+
+def new_header(facts: FileFacts, document: Document) -> NewHeader:
+    """Replace the legacy imports, and add the imports and helpers that the body needs."""
+    needs = _needs(facts, document)
+    old = _old_imports(facts, document, needs)
+    left = set(old.left)
+    lines = {*needs.lines, *old.lines}
+    if "" in needs.star:
+        left.add((facts.source.tree, "TS002"))
+        # importers catch the errors of clients, too
+        lines.update(line for line in needs.star if line.startswith(_OWN_ERROR))
+    else:
+        lines.update(needs.star)
+    changed = document.with_edits(old.edits)
+    edits = (*old.edits, *_new_imports(facts, changed, needs, old, lines))
+    return NewHeader(edits, needs.helpers, frozenset(left))
+
+
+def _needs(facts: FileFacts, document: Document) -> _Needs:
+    """Return what the rewritten body reads, and what binds it."""
+    names = document.names
+    text = "\n".join((document.text(), *document.definitions))
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    loads = {node.id for node in nodes if not isinstance(node.ctx, ast.Store)}
+    read = loads | facts.beside.imported
+    helpers = {name for name in document.helpers if names.of_helper(name) in read}
+    parts = _missing_parts(helpers, names)
+    lines = {line for name, line in document.imports.items() if name in read}
+    lines.update(names.import_line(part.text) for part in parts if not part.source)
+    star = facts.evaluator.imports.star
+    old_names = (node for node in ast.walk(facts.source.tree) if isinstance(node, ast.Name))
+    provided = {node.id for node in old_names if facts.evaluator.is_provided(node)}
+    names_of_star = read & star.keys() & (provided | facts.beside.imported)
+    return _Needs(
+        read=frozenset(read),
+        helpers=frozenset(helpers),
+        definitions=tuple(_texts(parts, names)),
+        lines=frozenset(lines),
+        star=tuple(_new_line(star[bound], bound, document) for bound in names_of_star),
+    )
+
+
+def _missing_parts(helpers: set[str], names: NewNames) -> list[Part]:
+    """Return the parts of the helpers that the file needs and lacks."""
+    missing = {name for name in helpers if not names.is_written(name)}
+    return parts_of(missing, names.helper_facts)
+
+
+def _texts(parts: list[Part], names: NewNames) -> list[str]:
+    """Return functions and constants of the helpers that the file lacks, in its style."""
+    new_names = {}
+    for part in parts:
+        for name in part.binds:
+            is_own = bool(part.source)
+            new_names[name] = names.of_helper(name) if is_own else names.of_import(part.text)
+    quote = quote_of(names.facts.full_text)
+    texts = []
+    for part in parts:
+        if part.source and not any(map(names.is_written, part.binds)):
+            texts.append(with_quotes(part.renamed(new_names), quote))
+    return texts
+
+
+# ------------------------------------------------------------------------------- v1's imports
+
+
+def _old_imports(facts: FileFacts, document: Document, needs: _Needs) -> _OldImports:
+    """Return what becomes of v1's imports, by the names that the rewritten body reads."""
+    edits: list[Edit] = []
+    module_lines: set[str] = set()
+    left: set[tuple[ast.AST, str]] = set()
+    anchor: ast.stmt | None = None
+    for node in ast.walk(facts.source.tree):
+        if not isinstance(node, IMPORT) or _is_relative(node):
+            continue
+        kept: list[ast.alias] = []
+        lines: list[str] = []
         for alias in node.names:
-            name = f"{owner}{alias.name}"
-            instead = self._instead(alias, owner) if is_of_v1(name) else [""]
+            instead = _instead(node, alias, document, needs)
             if "" in instead:
                 kept.append(alias)
-                self._left.add((node, module_entry(name)))
+                left.add((node, module_entry(_symbol(node, alias))))
             else:
                 lines += instead
         if len(kept) == len(node.names):
-            return
-        if node in draft.source.tree.body:
-            self._anchor = self._anchor or node
-            self._needed.update(lines)
+            continue
+        if facts.layout.is_of_module(node):
+            anchor = anchor or node
+            module_lines.update(lines)
         else:
-            draft.edits.before[node] += sorted_imports(lines)
-        if kept:
-            draft.write(node, import_text(node, kept))
-        else:
-            draft.edits.remove(node)
+            edits += [Above(node, new_text("{0}", line)) for line in sorted_imports(lines)]
+        edits.append(replaced(node, "{0}", import_text(node, kept)) if kept else Remove(node))
+    return _OldImports(tuple(edits), frozenset(module_lines), anchor, frozenset(left))
 
-    def _instead(self, alias: ast.alias, owner: str) -> list[str]:
-        """Return the imports of what an import of v1 binds, with '' for what only v1 has."""
-        if alias.name == "*":
-            return [""] if "" in self._star else []
-        name = f"{owner}{alias.name}" if owner or alias.asname else _PACKAGE
-        bound = alias.asname or name[len(owner) :]
-        return [self._line(name, bound, not owner)] if bound in self._read else []
 
-    def _line(self, name: str, bound: str, is_module: bool = False) -> str:
-        """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
-        if not is_of_v1(name):
-            return _PROVIDED.get(bound, f"from ctypes import {bound}")
-        for old, new in _SUCCESSORS.items():
-            if f"{name}.".startswith(f"{old}.") and old not in self._draft.kept:
-                successor = new + name[len(old) :]
-                owner, _, last = successor.rpartition(".")
-                if is_module:
-                    return f"import {successor} as {bound}"
-                return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
-        return ""
+def _is_relative(node: Import) -> bool:
+    """True for an import from the package of the file."""
+    return isinstance(node, ast.ImportFrom) and bool(node.level)
 
-    def _place(self) -> None:
-        """Add missing imports below the imports."""
-        body = self._body()
-        imports = [statement for statement in body if isinstance(statement, IMPORT)]
-        present = {import_text(part, [name]) for part in imports for name in part.names}
-        made = {line for line in self._needed if " = " in line}  # iteritems
-        assignments = [*self._draft.assignments.values(), *made]
-        leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
-        above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
-        definitions = [*self._definitions, *sorted(set(assignments))]
-        lines = sorted(self._needed - present - made)
-        if above:
-            anchor = self._anchor or above[-1]
-            stars = [part for part in imports if part in above and self._is_star(part)]
-            names = {re.split(r"[ .]", line)[-1] for line in lines}
-            # a star import that stays would bind some of these names anew
-            is_bound = names & self._draft.evaluator.imports.star.keys()
-            if stars and is_bound or not isinstance(anchor, IMPORT):
-                anchor = max([anchor, *stars], key=lambda part: part.lineno)
-                self._draft.edits.after[anchor] += sorted_imports(lines)
-                self._define(definitions, anchor)
-                return
-            block = first_block(body, anchor)
-            folder = os.path.dirname(os.path.abspath(self._draft.source.path))
-            add_imports(lines, block, self._draft.edits, folder)
-            self._define(definitions, block[-1])
-        elif lines or definitions:
-            below = [_block(definitions)] if definitions else []
-            self._draft.edits.before[body[0]] += [*sorted_imports(lines), *below, ""]
 
-    def _body(self) -> list[ast.stmt]:
-        """Return the statements of the file, or of the cell of a notebook with the import of v1."""
-        source = self._draft.source
-        anchor = self._anchor
-        if not source.places or anchor is None:
-            return source.tree.body
-        cells = {part: source.places[part.lineno - 1][0] for part in source.tree.body}
-        return [part for part in source.tree.body if cells[part] == cells[anchor]]
+def _symbol(node: Import, alias: ast.alias) -> str:
+    """Return the name of what an import imports."""
+    return f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
 
-    def _is_star(self, node: ast.Import | ast.ImportFrom) -> bool:
-        """True for a star import that stays."""
-        is_left = any(node is left for left, _ in self._left)
-        is_other = not is_of_v1(getattr(node, "module", None) or "")
-        return node.names[0].name == "*" and (is_left or is_other)
 
-    def _define(self, definitions: list[str], anchor: ast.stmt) -> None:
-        """Add definitions below the imports that come before the first use."""
-        if not definitions:
-            return
-        edits = self._draft.edits
-        names = set(_FIRST_NAMES.findall("\n".join(definitions)))
-        place = anchor
-        for statement in self._body():
-            is_above = statement.lineno < anchor.lineno
-            if isinstance(statement, IMPORT):
-                place = max(place, statement, key=lambda part: part.lineno)
-            elif not is_above and names.intersection(re.findall(r"\w+", edits.new(statement))):
-                break
+def _instead(node: Import, alias: ast.alias, document: Document, needs: _Needs) -> list[str]:
+    """Return the imports in place of a name of an import, with '' for what stays."""
+    symbol, is_module = _symbol(node, alias), isinstance(node, ast.Import)
+    if not is_of_v1(symbol):
+        return [""]
+    if alias.name == "*":
+        return [""] if "" in needs.star else []
+    bound = alias.asname or alias.name
+    if is_module and not alias.asname:
+        symbol = bound = _PACKAGE
+    return [_new_line(symbol, bound, document, is_module)] if bound in needs.read else []
+
+
+def _new_line(name: str, bound: str, document: Document, is_module: bool = False) -> str:
+    """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
+    if not is_of_v1(name):
+        return _PROVIDED.get(bound, f"from ctypes import {bound}")
+    for old, new in _SUCCESSORS.items():
+        if f"{name}.".startswith(f"{old}.") and old not in document.names.decisions.kept:
+            successor = new + name[len(old) :]
+            owner, _, last = successor.rpartition(".")
+            if is_module:
+                return f"import {successor} as {bound}"
+            return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
+    return ""
+
+
+# -------------------------------------------------------------------- new imports and helpers
+
+
+def _new_imports(
+    facts: FileFacts, document: Document, needs: _Needs, old: _OldImports, lines: set[str]
+) -> list[Edit]:
+    """Return the edits that add imports and definitions that the file lacks, below its imports."""
+    body = _body(facts, old.anchor)
+    imports = [statement for statement in body if isinstance(statement, IMPORT)]
+    present = {import_text(part, [name]) for part in imports for name in part.names}
+    made = {line for line in lines if " = " in line}  # iteritems
+    missing = sorted(lines - present - made)
+    definitions = [*needs.definitions, *sorted({*document.definitions, *made})]
+    leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
+    above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
+    if not above:
+        texts = [*sorted_imports(missing), *([_block(definitions)] if definitions else []), ""]
+        has_texts = bool(missing or definitions)
+        return [Above(body[0], new_text("{0}", text)) for text in texts if has_texts]
+    anchor = old.anchor or above[-1]
+    stars = [part for part in above if isinstance(part, IMPORT) and _is_star(part, old.left)]
+    names = {re.split(r"[ .]", line)[-1] for line in missing}
+    # a star import that stays would bind some of these names anew
+    is_bound = bool(names & facts.evaluator.imports.star.keys())
+    if stars and is_bound or not isinstance(anchor, IMPORT):
+        anchor = max([anchor, *stars], key=lambda part: part.lineno)
+        edits: list[Edit] = [Below(anchor, text) for text in sorted_imports(missing)]
+    else:
+        block = first_block(body, anchor)
+        folder = os.path.dirname(os.path.abspath(facts.source.path))
+        edits = added_imports(missing, block, facts.layout, folder)
+        anchor = block[-1]
+    if definitions:
+        place = _place_of_definitions(definitions, body, anchor, document)
         blank = 2 if any(map(_FUNCTION.search, definitions)) else 1
-        rows_below = [""] * (blank - edits.blank_rows(place))
-        edits.after[place] += [_block(definitions), *rows_below]
+        rows_below = [""] * (blank - facts.layout.blank_rows(place))
+        edits += [Below(place, text) for text in (_block(definitions), *rows_below)]
+    return edits
 
 
-def _definitions(draft: Draft) -> tuple[list[str], set[str]]:
-    """Return the functions and constants that the file needs and lacks, and what they import."""
-    text, facts = draft.text_before, draft.facts
-    missing = {name for name in draft.helpers if not is_written(name, facts, text)}
-    parts = parts_of(missing, facts)
-    names, imported = {}, set()
-    for part in parts:
-        for name in part.binds:
-            names[name] = draft.called(name) if part.source else draft.imported(part.text)
-            if not part.source:
-                imported.add(names[name])
-    definitions = []
-    for part in parts:
-        is_there = any(is_written(name, facts, text) for name in part.binds)
-        if part.source and not is_there:
-            definitions.append(with_quotes(part.renamed(names), quote_of(text)))
-    return definitions, imported
+def _body(facts: FileFacts, anchor: ast.stmt | None) -> list[ast.stmt]:
+    """Return the statements of the file, or of the cell of a notebook with the import of v1."""
+    source = facts.source
+    if not source.places or anchor is None:
+        return source.tree.body
+    cells = {part: source.places[part.lineno - 1][0] for part in source.tree.body}
+    return [part for part in source.tree.body if cells[part] == cells[anchor]]
+
+
+def _is_star(node: Import, left: frozenset[tuple[ast.AST, str]]) -> bool:
+    """True for a star import that stays."""
+    is_left = any(node is other for other, _ in left)
+    is_other = not is_of_v1(getattr(node, "module", None) or "")
+    return node.names[0].name == "*" and (is_left or is_other)
+
+
+def _place_of_definitions(
+    definitions: list[str], body: list[ast.stmt], anchor: ast.stmt, document: Document
+) -> ast.stmt:
+    """Return the import below which definitions come: the last one before their first use."""
+    names = set(_FIRST_NAMES.findall("\n".join(definitions)))
+    place = anchor
+    for statement in body:
+        is_above = statement.lineno < anchor.lineno
+        if isinstance(statement, IMPORT):
+            place = max(place, statement, key=lambda part: part.lineno)
+        elif not is_above and names.intersection(re.findall(r"\w+", document.new(statement))):
+            break
+    return place
 
 
 def _block(definitions: list[str]) -> str:

@@ -9,8 +9,9 @@ from collections import defaultdict
 from itertools import takewhile
 from typing import Any, Iterable, Sequence, Union
 
-from tritonclient_shim.migrate.edits import Edits
+from tritonclient_shim.migrate.edits import Above, AddName, Below, Edit, new_text
 from tritonclient_shim.migrate.emitted import import_text
+from tritonclient_shim.migrate.layout import Layout
 
 Import = Union[ast.Import, ast.ImportFrom]
 IMPORT = (ast.Import, ast.ImportFrom)
@@ -50,15 +51,18 @@ def _is_harmless(node: ast.stmt) -> bool:
     return isinstance(node, _HARMLESS) or isinstance(value, ast.Constant)
 
 
-def add_imports(lines: Iterable[str], block: list[Import], edits: Edits, folder: str) -> None:
-    """Add imports to a block. An import of a module that the block has gets more names."""
+def added_imports(
+    lines: Iterable[str], block: list[Import], layout: Layout, folder: str
+) -> list[Edit]:
+    """Return the edits that add imports to a block, or names to imports of the block."""
+    edits: list[Edit] = []
     above: dict[tuple[Import, int], list[str]] = defaultdict(list)  # by import and section
     below: dict[tuple[Import, int], list[str]] = defaultdict(list)
     for line in lines:
         statement: Any = ast.parse(line).body[0]
-        twin = next((part for part in block if _takes(part, statement, edits)), None)
-        if twin is not None:
-            _add_name(twin, statement.names[0], edits)
+        twin = next((part for part in block if _takes(part, statement, layout)), None)
+        if isinstance(twin, ast.ImportFrom):
+            edits.append(AddName(twin, statement.names[0]))
             continue
         section = _section(statement, folder)
         places = [part for part in block if _section(part, folder) == section]
@@ -74,10 +78,11 @@ def add_imports(lines: Iterable[str], block: list[Import], edits: Edits, folder:
             above[block[0], section].append(line)
     for (anchor, section), texts in below.items():
         gap = [] if _section(anchor, folder) == section else [""]
-        edits.after[anchor] += [*gap, *sorted_imports(texts)]
+        edits += [Below(anchor, text) for text in (*gap, *sorted_imports(texts))]
     for (anchor, section), texts in sorted(above.items(), key=lambda item: item[0][1]):
         gap = [] if _section(anchor, folder) == section else [""]
-        edits.before[anchor] += [*sorted_imports(texts), *gap]
+        edits += [Above(anchor, new_text("{0}", text)) for text in (*sorted_imports(texts), *gap)]
+    return edits
 
 
 def sorted_imports(lines: Iterable[str]) -> list[str]:
@@ -131,21 +136,16 @@ def _section(node: Any, folder: str) -> int:
     return _PROGRAM if is_beside else _OTHER
 
 
-def _takes(node: Import, new: Import, edits: Edits) -> bool:
+def _takes(node: Import, new: Import, layout: Layout) -> bool:
     """True if an import takes the name of a new one: from one module, without comments."""
     if not isinstance(node, ast.ImportFrom) or not isinstance(new, ast.ImportFrom):
         return False
-    is_plain = node.names[0].name != "*" and "#" not in edits.text(node)
-    return node.module == new.module and not node.level and is_plain and edits.has_lines(node)
+    is_plain = node.names[0].name != "*" and "#" not in layout.text(node)
+    return node.module == new.module and not node.level and is_plain and layout.has_lines(node)
 
 
-def _add_name(node: Import, name: ast.alias, edits: Edits) -> None:
-    """Add a name to an import."""
-    assert isinstance(node, ast.ImportFrom)
-
-    def change(old: str) -> str:
-        present: Any = ast.parse(old).body[0]
-        names = [import_text(present, [alias]) for alias in [*present.names, name]]
-        return sorted_imports(names)[0]
-
-    edits.change(node, change)
+def with_name(old: str, name: ast.alias) -> str:
+    """Return the text of an import with another name."""
+    present: Any = ast.parse(old).body[0]
+    names = [import_text(present, [alias]) for alias in [*present.names, name]]
+    return sorted_imports(names)[0]

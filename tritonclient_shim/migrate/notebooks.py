@@ -10,7 +10,7 @@ import json
 import re
 from typing import Iterator, Mapping, NamedTuple
 
-from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.scan.sources import (
     CELL,
     ParsedSource,
@@ -61,9 +61,9 @@ def text_of(source: ParsedSource) -> str:
     return "\n".join(lines)
 
 
-def reason_to_stay(draft: Draft) -> str:
+def reason_to_stay(facts: FileFacts) -> str:
     """Return why a notebook stays as it is; '' if rules decide."""
-    source = draft.source
+    source = facts.source
     if source.broken:
         cell = source.broken[0].partition(": ")[2]
         return f"repair {cell}; its code may use what other cells have"
@@ -73,7 +73,7 @@ def reason_to_stay(draft: Draft) -> str:
     if lines_of_cells != [cell.splitlines() for cell in source.cells]:
         return "end all lines of the cells with \\n"
     numbers = sorted({cell for cell, _ in source.places})
-    for site in draft.sites:
+    for site in facts.sites:
         number = source.places[site.node.lineno - 1][0]
         if not _RUN_HERE.match(source.cells[numbers.index(number)]):
             return f"cell {number} does not run in the notebook; migrate its code on its own"
@@ -81,7 +81,7 @@ def reason_to_stay(draft: Draft) -> str:
         if magic.python.strip() and not _is_statement(magic.python):
             return f"write the statement of {source.place(magic.line)} into one line"
     for shown in source.shown():
-        if draft.evaluator.of(shown.value):
+        if facts.evaluator.of(shown.value):
             return f"print a text of your own in {source.place(shown.lineno)}: it shows v1's object"
     return ""
 

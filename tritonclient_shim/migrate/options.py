@@ -1,16 +1,14 @@
-"""Options of a migration, plans of its rules, and their outcomes."""
+"""Options of a migration, and the outcomes of legacy uses."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Mapping
 
-from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 
 if TYPE_CHECKING:
-    from tritonclient_shim.migrate.draft import Draft
     from tritonclient_shim.servers.base import ModelProfile
 
 
@@ -66,63 +64,3 @@ class SiteOutcome:
     def todo(self) -> bool:
         """True if the use is still there."""
         return self.state is State.TODO
-
-
-NOT_SELECTED = "--select has other ids"
-
-
-class Refused(Exception):
-    """A rule cannot rewrite a use. The text is the reason.
-
-    ``by_option``: True if an option allows the rewrite. ``node``: the use, where it is another one.
-    """
-
-    def __init__(self, reason: str, by_option: bool = False, node: ast.AST | None = None) -> None:
-        super().__init__(reason)
-        self.by_option, self.node = by_option, node
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A planned change: the new text of a node, in a form of `Draft.write`; '' keeps the text.
-
-    ``what``: for the report, in place of the form. ``unsafe``: what the program may notice.
-    ``at``: the node that changes, if it is another one than the use. ``also``: what else is done.
-    """
-
-    form: str = ""
-    parts: Sequence[ast.AST | str] = ()
-    what: str = ""
-    unsafe: tuple[UnsafeChange, ...] = ()
-    at: ast.AST | None = None
-    also: Callable[[], None] | None = None
-
-
-def planned(
-    rule: Callable[..., Plan], node: ast.AST, draft: Draft, *more: object, ids: Iterable[str] = ()
-) -> Plan:
-    """Return the plan of a rule for a node. Refuse what the options leave out, and f-strings."""
-    if not draft.options.selects(*ids):
-        raise Refused(NOT_SELECTED, by_option=True)
-    plan = rule(node, draft, *more)
-    if any(isinstance(parent, ast.JoinedStr) for parent in draft.flows.around(node)):
-        raise Refused("give it a statement of its own, outside of the f-string")
-    refuse_unless_allowed(plan.unsafe, draft)
-    return plan
-
-
-def refuse_unless_allowed(changes: Sequence[UnsafeChange], draft: Draft) -> None:
-    """Raise Refused if the options do not allow unsafe changes."""
-    if not all(map(draft.options.allows, changes)):
-        raise Refused(reason_of(changes), by_option=True)
-
-
-def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
-    """Change a node, and record the outcome."""
-    if plan.also is not None:
-        plan.also()
-    if plan.form:
-        draft.write(plan.at or node, plan.form, *plan.parts)
-    state = State.UNSAFE if plan.unsafe else State.SAFE
-    what = plan.what or plan.form or "the same"
-    draft.outcomes[node] = SiteOutcome(state, what, rows=plan.unsafe)

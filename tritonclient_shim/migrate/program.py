@@ -23,7 +23,6 @@ from tritonclient_shim.scan.scopes import Binding, Scope, Scopes, last_name
 from tritonclient_shim.scan.sources import ENDINGS, Unreadable, content, parsed
 
 if TYPE_CHECKING:
-    from tritonclient_shim.migrate.draft import Draft
     from tritonclient_shim.migrate.options import SiteOutcome
     from tritonclient_shim.usage.rows import UsageRow
 
@@ -380,8 +379,11 @@ def starts_processes(text: str) -> bool:
     return bool(_PROCESSES.search(text))
 
 
-def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> frozenset[Keeps]:
-    """Return what a file keeps of v1, by the outcomes of its uses."""
+def keeps_of(uses: Iterable[tuple[UsageRow, SiteOutcome]], keeps_handed: bool) -> frozenset[Keeps]:
+    """Return what a file keeps of v1, by the outcomes of its uses.
+
+    ``keeps_handed``: contexts for requests that are kept may be those of other files.
+    """
     left = [row.entry for row, outcome in uses if outcome.todo and row.entry.kind != IMPORT]
     names = tuple(entry.symbol for entry in left)
     keeps = set()
@@ -389,7 +391,7 @@ def keeps_of(draft: Draft, uses: Iterable[tuple[UsageRow, SiteOutcome]]) -> froz
         keeps.add(Keeps.CONTEXTS)
     if any(name.startswith(_SENDERS) for name in names):
         keeps.add(Keeps.REQUESTS)
-        keeps.update([Keeps.HANDED] if draft.keeps_handed else [])
+        keeps.update([Keeps.HANDED] if keeps_handed else [])
     if any(name.startswith(_MEMORY) for name in names):
         keeps.add(Keeps.REGIONS)
     if any(name.startswith(_ERROR) for name in names):

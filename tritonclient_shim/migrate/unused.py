@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Sequence, Union
 
-from tritonclient_shim.migrate.draft import Draft
+from tritonclient_shim.migrate.document import Document
+from tritonclient_shim.migrate.edits import Edit, Remove, replaced
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.scan.scopes import last_name
 
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
@@ -19,49 +21,52 @@ _PROTOCOLS = ("TS010", "TS011")
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
-def remove_unused(draft: Draft) -> None:
+def removals(facts: FileFacts, document: Document) -> list[Edit]:
     """Remove assignments to variables that were read before the changes, and are read no more.
 
     An expression with effects stays, without the variable. A variable for a part of a value gets
     ``_`` before its name. Variables of the module go if they had one of v1's protocols.
     """
-    tree = draft.source.tree
-    changed = ast.parse(draft.edits.changed())
+    tree = facts.source.tree
+    changed = ast.parse(document.text())
+    edits: list[Edit] = []
     for old, new in zip(_functions(tree), _functions(changed)):
         unused = _read(old) - _read(new)
         if _BY_NAME.isdisjoint(_read(old)):
             for statement in ast.walk(old):
-                _remove(statement, unused, draft)
-    if draft.beside.linked or not _BY_NAME.isdisjoint(_read(tree)):
-        return
+                edits += _removed(statement, unused, document)
+    if facts.beside.linked or not _BY_NAME.isdisjoint(_read(tree)):
+        return edits
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # __all__
     unused = _read(tree) - _read(changed) - texts
-    protocols = {site.whole for site in draft.sites if site.id in _PROTOCOLS}
+    protocols = {site.whole for site in facts.sites if site.id in _PROTOCOLS}
     for statement in tree.body:
         if not protocols.isdisjoint(ast.walk(statement)):
-            _remove(statement, unused, draft)
+            edits += _removed(statement, unused, document)
+    return edits
 
 
-def _remove(statement: ast.AST, unused: set[str], draft: Draft) -> None:
+def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[Edit]:
     """Remove an assignment to an unused variable."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
-        return
+        return []
     target = statement.targets[0]
     if isinstance(target, (ast.Tuple, ast.List)):
-        _mark_unused(target.elts, unused, draft)
+        return _marked_unused(target.elts, unused)
     if not isinstance(target, ast.Name) or target.id not in unused:
-        return
-    if _has_effects(ast.parse(draft.new(statement.value).strip(), mode="eval")):
-        draft.write(statement, "{0}", statement.value)
-    else:
-        draft.edits.remove(statement)
+        return []
+    if _has_effects(ast.parse(document.new(statement.value).strip(), mode="eval")):
+        return [replaced(statement, "{0}", statement.value)]
+    return [Remove(statement)]
 
 
-def _mark_unused(targets: Sequence[ast.expr], unused: set[str], draft: Draft) -> None:
+def _marked_unused(targets: Sequence[ast.expr], unused: set[str]) -> list[Edit]:
     """Write ``_`` before the names of unused parts, as other parts of the value are used."""
+    edits: list[Edit] = []
     for target in targets:
         if isinstance(target, ast.Name) and target.id in unused and target.id[:1] != "_":
-            draft.write(target, "{0}", f"_{target.id}")
+            edits.append(replaced(target, "{0}", f"_{target.id}"))
+    return edits
 
 
 def _functions(tree: ast.AST) -> Iterator[_Function]:

@@ -2,9 +2,9 @@
 
 ``METHODS`` are for methods of contexts, ``FORMATS`` for constants in requests, ``PROTOCOLS`` for
 the choice of a protocol, and ``LOOSE`` for what hangs on no object, by id. A rule raises
-:class:`~tritonclient_shim.migrate.options.Refused`, or returns a
-:class:`~tritonclient_shim.migrate.options.Plan`, which is carried out when everything that it
-belongs to can be rewritten.
+:class:`~tritonclient_shim.migrate.decisions.Refused`, or returns a
+:class:`~tritonclient_shim.migrate.decisions.Plan`, a value. Its edits are made when everything that
+it belongs to can be rewritten.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 from typing import Callable, Mapping
 
-from tritonclient_shim.migrate.draft import Draft
-from tritonclient_shim.migrate.options import Plan
+from tritonclient_shim.migrate.decisions import Plan
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import infer, memory, names, status, stub
 from tritonclient_shim.migrate.rules.models import Rule
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -61,7 +61,7 @@ BY_HAND: Mapping[str, str] = {
     "TS056": "keep the futures in a list, and wait for one of these",
     "TS046": names.UNNUMBERED,
 }
-_NodeRule = Callable[[ast.AST, Draft], Plan]
+_NodeRule = Callable[[ast.AST, FileFacts], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
     **dict.fromkeys(names.FORMS, names.output_format),
     "TS066": names.flag,

@@ -7,11 +7,24 @@ old names.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
+from typing import Mapping, Sequence
 
-from tritonclient_shim.migrate.draft import Draft
-from tritonclient_shim.migrate.edits import Change
+from tritonclient_shim.migrate.decisions import Decisions, Plan, Rewrite
+from tritonclient_shim.migrate.edits import (
+    Above,
+    Edit,
+    Import,
+    NewCall,
+    NewText,
+    Part,
+    Replace,
+    listed,
+    new_text,
+    replaced,
+)
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.flows import Group
-from tritonclient_shim.migrate.options import Plan
 from tritonclient_shim.migrate.rules.infer import function_of, refused_arrays
 from tritonclient_shim.migrate.rules.lines import client_module
 from tritonclient_shim.migrate.rules.models import (
@@ -32,134 +45,191 @@ _WITH_HEADERS = ("http_client", "ThreadClient")
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
-def client(call: ast.Call, draft: Draft, contexts: Contexts, id: str) -> Plan:
-    """Return the plan for a client instead of a context, or an object that has the client."""
-    arguments = context_arguments(call, id, draft)
-    protocol = protocol_of(arguments["protocol"], draft)
-    is_client = contexts.form is Form.CLIENT
+@dataclass(frozen=True)
+class ClientPlan(Plan):
+    """A client in place of a context, or of an object that has the client.
 
-    def carry_out() -> None:
-        draft.modules.update([protocol] if protocol else PROTOCOLS)
-        text = _client(call, id, protocol, contexts, draft)
-        if not is_client:
-            text = _with_model(call, text, contexts, draft)
-        draft.change(call, text)
-        if contexts.group.kind == CLASS.name and is_client:
-            _check_model(call, draft.text(arguments["model_name"]), contexts, draft)
+    ``id``: that of the context's constructor. ``protocol``: '' if the program chooses.
+    """
 
-    what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
-    if protocol and not written_protocol(arguments["protocol"], draft):
-        what += f"; it speaks {_LABELS[protocol]} now: check the address"
-    unsafe = [*_unsafe_object(draft)] if contexts.escapes else []
-    if not protocol and not draft.evaluator.of(arguments["protocol"]):
-        unsafe.append(UnsafeChange.CONNECT)
-    return Plan(what=what, unsafe=tuple(unsafe), also=carry_out)
+    call: ast.Call
+    id: str
+    protocol: str
+    contexts: Contexts
+    facts: FileFacts
 
+    @property
+    def protocols(self) -> frozenset[str]:
+        """Return the protocols that the client may speak."""
+        return frozenset([self.protocol] if self.protocol else PROTOCOLS)
 
-def _client(call: ast.Call, id: str, protocol: str, contexts: Contexts, draft: Draft) -> Change:
-    """Return what turns the text of a context into that of a client."""
-    arguments, names = context_arguments(call, id, draft), parameters_of(call, id, draft)
-    url, headers, after = arguments["url"], arguments.get("http_headers"), []
-    known = str(url.value) if isinstance(url, ast.Constant) else ""
-    scheme, _, address = known.rpartition("://")
-    if scheme:
-        draft.write(url, "{0}", draft.quoted(address))
-        after += ["ssl=True"] if scheme in ("https", "grpcs") else []
-    kept = {"url": ""}
-    if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
-        kept["verbose"] = "verbose"
-    sends_headers = draft.constant(headers) not in _NO_HEADERS
-    function = "" if protocol else "connect"
-    if protocol == "http" and contexts.shared:
-        function = "ThreadClient"
-    elif protocol == "http" and not known:  # it may have a scheme
-        function = "http_client"
-    elif protocol == "http":
-        after += _TIMEOUTS
-    draft.sends_headers |= sends_headers and headers is not None
-    draft.connects |= not protocol
-    draft.shares_clients |= contexts.shared
-    # the header of the file takes those that it reads
-    draft.helpers.update((function or "with_headers", "with_headers", "AskedClient"))
+    @property
+    def headers(self) -> ast.expr | None:
+        """Return the headers that the client sends; None for none."""
+        headers = self._arguments.get("http_headers")
+        return None if self.facts.constant(headers) in _NO_HEADERS else headers
 
-    def text(old: str) -> str:
-        sent = draft.new(headers) if headers is not None and sends_headers else ""
-        called = draft.called(function) if function else ""
-        called = called or f"{client_module(protocol, draft)}.InferenceServerClient"
-        before = [] if protocol else [draft.new(arguments["protocol"])]
-        is_connect = function == "connect" and draft.shares_clients
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits that make the client, and the object around it."""
+        edits: list[Edit] = []
+        if self._scheme:
+            edits.append(replaced(self._arguments["url"], "{0}", self.facts.quoted(self._address)))
+        if self.contexts.form is Form.CLIENT:
+            return [*edits, Replace(self.call, self._client(decisions)), *self._model_check()]
+        return [*edits, *self._object(decisions)]
+
+    @property
+    def _arguments(self) -> Mapping[str, ast.expr]:
+        return context_arguments(self.call, self.id, self.facts)
+
+    @property
+    def _written_url(self) -> str:
+        """Return the url that is written in the call; '' for none."""
+        url = self._arguments["url"]
+        return str(url.value) if isinstance(url, ast.Constant) else ""
+
+    @property
+    def _scheme(self) -> str:
+        return self._written_url.rpartition("://")[0]
+
+    @property
+    def _address(self) -> str:
+        """Return the url that is written in the call, without its scheme."""
+        return self._written_url.rpartition("://")[2]
+
+    @property
+    def _function(self) -> str:
+        """Return the helper that makes the client; '' for tritonclient's class."""
+        if not self.protocol:
+            return "connect"
+        if self.protocol == "http" and self.contexts.shared:
+            return "ThreadClient"
+        if self.protocol == "http" and not self._written_url:  # it may have a scheme
+            return "http_client"
+        return ""
+
+    def _client(self, decisions: Decisions) -> NewText | NewCall:
+        """Return the text of the client."""
+        arguments, function = self._arguments, self._function
+        kept = {"url": ""}
+        if self.facts.constant(arguments.get("verbose")) not in (None, False, 0, ""):
+            kept["verbose"] = "verbose"
+        after: list[Part] = ["ssl=True"] if self._scheme in ("https", "grpcs") else []
+        if self.protocol == "http" and not function:
+            after += _TIMEOUTS
+        is_connect = function == "connect" and decisions.shares_clients
         takes_headers = is_connect or function in _WITH_HEADERS
-        more = [*after, f"headers={sent}"] if sent and takes_headers else after
-        new = draft.edits.call_text(call, called, names, before, kept, more)
-        if sent and not takes_headers:
-            new = f"{draft.called('with_headers')}({new}, {sent})"
-        return f"{draft.called('AskedClient')}({new})" if contexts.asks else new
+        if self.headers is not None and takes_headers:
+            after.append(new_text("headers={0}", self.headers))
+        made: Part = new_text(f"{{{function}}}")
+        if not function:
+            made = new_text("{0}.InferenceServerClient", client_module(self.protocol))
+        new: NewText | NewCall = NewCall(
+            self.call,
+            made,
+            names=parameters_of(self.call, self.id, self.facts),
+            kept=kept,
+            before=() if self.protocol else (arguments["protocol"],),
+            after=tuple(after),
+        )
+        if self.headers is not None and not takes_headers:
+            new = new_text("{with_headers}({0}, {1})", new, self.headers)
+        return new_text("{AskedClient}({0})", new) if self.contexts.asks else new
 
-    return text
+    def _model_check(self) -> list[Edit]:
+        """Ask for the model where the error of v1's constructor may matter, before any request."""
+        facts, call = self.facts, self.call
+        if self.contexts.group.kind != CLASS.name:
+            return []
+        name = facts.text(self._arguments["model_name"])
+        if isinstance(facts.flows.parents[call], ast.Expr):
+            return [replaced(call, "{old}.get_model_config({0})", name)]
+        if facts.is_tried(call) or facts.beside.linked or not self.contexts.sends:
+            return [replaced(call, "{with_model}({old}, {0})", name)]
+        return []
+
+    def _object(self, decisions: Decisions) -> list[Edit]:
+        """Return the edits for a client with its model."""
+        facts, call, contexts = self.facts, self.call, self.contexts
+        edits: list[Edit] = []
+        if contexts.form is Form.OBJECT:
+            edits += placed_class(call.func, facts)
+        own_model = Contexts(Group(contexts.group.kind, (call,)), facts)
+        client: Part = self._client(decisions)
+        variable = contexts.client(getattr(facts.flows.parents[call], "targets", [call])[0])
+        is_checked = contexts.form is Form.PARTIAL and facts.is_tried(call)
+        if variable or is_checked:
+            variable = variable or facts.free_name("client")
+            statement = facts.layout.statement(call)
+            edits.append(Above(statement, new_text("{0} = {1}", variable, client)))
+            if is_checked:
+                check = new_text("{0}.get_model_config({1})", variable, own_model.name())
+                edits.append(Above(statement, check))
+            client = variable
+        options: list[Part] = []
+        for name, value in own_model.options().items():
+            options.append(new_text("{0}={1}", name, value))
+        function = function_of(contexts, facts)
+        if contexts.form is Form.OBJECT:
+            is_unbound = parameters_of(call, "TS050", facts)[0] == "self"
+            own: list[Part] = [call.args[0]] if is_unbound else []
+            called: list[Part] = [] if function == "infer" else [new_text(f"{{{function}}}")]
+            arguments = listed([*own, client, own_model.name(), *called, *options])
+            return [*edits, replaced(call, "{0}({1})", call.func, arguments)]
+        sends = listed([new_text(f"{{{function}}}"), client])
+        if not decisions.calls_helper:
+            sends = new_text("{0}.infer", client)
+        arguments = listed([sends, own_model.name(), *options])
+        partial = Import("from functools import partial")
+        return [*edits, replaced(call, "{0}({1})", partial, arguments)]
 
 
-def _with_model(call: ast.Call, client: Change, contexts: Contexts, draft: Draft) -> Change:
-    """Return what turns the text of a context into a client with its model."""
-    is_unbound = parameters_of(call, "TS050", draft)[0] == "self"
-    function = function_of(contexts, draft)
-    if contexts.form is Form.OBJECT:
-        place_class(call.func, draft)
-    if function != "infer" or contexts.form is not Form.OBJECT:
-        draft.helpers.add(function)
-    own_model = Contexts(Group(contexts.group.kind, [call]), draft)
-    variable = contexts.client(getattr(draft.flows.parents[call], "targets", [call])[0])
-    is_checked = contexts.form is Form.PARTIAL and draft.is_tried(call)
-    if variable or is_checked:
-        variable = variable or draft.called("client")
-        above = draft.edits.before[draft.edits.statement(call)]
-        above.append(lambda: f"{variable} = {client('')}")
-        above += [f"{variable}.get_model_config({own_model.name()})"] if is_checked else []
-
-    def text(old: str) -> str:
-        options = [f"{name}={value}" for name, value in own_model.options().items()]
-        called, own_client, name = draft.called(function), variable or client(old), own_model.name()
-        if contexts.form is not Form.OBJECT:
-            sends = f"{called}, {own_client}" if draft.calls_infer else f"{own_client}.infer"
-            function_partial = draft.imported("from functools import partial")
-            return f"{function_partial}({', '.join([sends, name, *options])})"
-        own = [draft.new(call.args[0])] if is_unbound else []
-        options = options if function == "infer" else [called, *options]
-        return f"{draft.new(call.func)}({', '.join([*own, own_client, name, *options])})"
-
-    return text
+def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Plan:
+    """Return the plan for a client instead of a context, or an object that has the client."""
+    arguments = context_arguments(call, id, facts)
+    protocol = protocol_of(arguments["protocol"], facts)
+    is_client = contexts.form is Form.CLIENT
+    what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
+    if protocol and not written_protocol(arguments["protocol"], facts):
+        what += f"; it speaks {_LABELS[protocol]} now: check the address"
+    unsafe = [*_unsafe_object(facts)] if contexts.escapes else []
+    if not protocol and not facts.evaluator.of(arguments["protocol"]):
+        unsafe.append(UnsafeChange.CONNECT)
+    return ClientPlan(what, tuple(unsafe), call, id, protocol, contexts, facts)
 
 
-def place_class(node: ast.AST, draft: Draft) -> None:
+def placed_class(node: ast.AST, facts: FileFacts) -> list[Edit]:
     """Replace v1's class, or its method, by the class of the objects."""
-    while isinstance(node, ast.Attribute) and CLASS not in draft.evaluator.of(node):
+    while isinstance(node, ast.Attribute) and CLASS not in facts.evaluator.of(node):
         node = node.value
-    if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in draft.evaluator.of(node):
-        draft.write(node, "{InferModel}")
+    if isinstance(node, (ast.Name, ast.Attribute)) and CLASS in facts.evaluator.of(node):
+        return [replaced(node, "{InferModel}")]
+    return []
 
 
-def class_itself(node: ast.AST, draft: Draft) -> Plan:
+@dataclass(frozen=True)
+class _ClassPlan(Rewrite):
+    """The class of objects in place of v1's. Other code makes their clients."""
+
+    to: str = ""  # the protocol of all clients, if --to gives one
+
+    @property
+    def protocols(self) -> frozenset[str]:
+        """Return the protocols that the clients may speak."""
+        return frozenset([self.to] if self.to else PROTOCOLS)
+
+
+def class_itself(node: ast.AST, facts: FileFacts) -> Plan:
     """Return the plan for the class as a base, in an annotation, or as a value."""
-
-    def carry_out() -> None:
-        place_class(node, draft)
-        draft.modules.update([draft.options.to] if draft.options.to else PROTOCOLS)
-        if "_ctx" in draft.evaluator.scopes.attributes:
-            return
-        for read in ast.walk(draft.source.tree):
+    edits = placed_class(node, facts)
+    if "_ctx" not in facts.evaluator.scopes.attributes:
+        for read in ast.walk(facts.source.tree):
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
-                draft.write(read, "{0}.client", read.value)
+                edits.append(replaced(read, "{0}.client", read.value))
+    unsafe = _unsafe_object(facts)
+    return _ClassPlan("the class InferModel", unsafe, tuple(edits), facts.options.to)
 
-    return Plan(what="the class InferModel", unsafe=_unsafe_object(draft), also=carry_out)
 
-
-def _unsafe_object(draft: Draft) -> tuple[UnsafeChange, ...]:
+def _unsafe_object(facts: FileFacts) -> tuple[UnsafeChange, ...]:
     """Return what a program may notice of an object that other code gets, or makes."""
-    return (UnsafeChange.OBJECT, *refused_arrays(draft))
-
-
-def _check_model(call: ast.Call, name: str, contexts: Contexts, draft: Draft) -> None:
-    """Ask for the model where the error of v1's constructor may matter, before any request."""
-    if isinstance(draft.flows.parents[call], ast.Expr):
-        draft.write(call, "{old}.get_model_config({0})", name)
-    elif draft.is_tried(call) or draft.beside.linked or not contexts.sends:
-        draft.write(call, "{with_model}({old}, {0})", name)
+    return (UnsafeChange.OBJECT, *refused_arrays(facts))

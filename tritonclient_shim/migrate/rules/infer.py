@@ -7,11 +7,23 @@ Asynchronous requests become futures.
 from __future__ import annotations
 
 import ast
-from functools import partial
-from typing import Any, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Mapping, Sequence
 
-from tritonclient_shim.migrate.draft import Draft, call_arguments, owner, refuse_effects
-from tritonclient_shim.migrate.options import Plan, Refused, refuse_unless_allowed
+from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, refuse_unless_allowed
+from tritonclient_shim.migrate.edits import (
+    Define,
+    Edit,
+    Import,
+    NewCall,
+    NewText,
+    Part,
+    Replace,
+    new_text,
+    replaced,
+)
+from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
+from tritonclient_shim.migrate.options import SiteOutcome
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
 from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form
@@ -32,243 +44,290 @@ _NEW_ARRAYS = frozenset(
 _THREADS = 256
 
 
-def run(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+@dataclass(frozen=True)
+class RequestPlan(Plan):
+    """A synchronous request: lines of tritonclient, or the call of a helper."""
+
+    request: lines.Request
+    in_lines: lines.Lines | None  # None if they need what is not known
+    function: str  # the helper
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits. If one request of the file calls the helper, all do."""
+        if self.in_lines is not None and not decisions.calls_helper:
+            return self.in_lines.edits()
+        return _helper_edits(self.request, self.function, decisions)
+
+    def outcome(self, decisions: Decisions) -> SiteOutcome:
+        """Return the outcome, with the row of the helper for a request that calls it."""
+        return _with_rows_of_helper(super().outcome(decisions), decisions)
+
+
+@dataclass(frozen=True)
+class ObjectRequestPlan(Plan):
+    """A synchronous request of an object that has a client and its model."""
+
+    request: lines.Request
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits of the outputs; the call stays."""
+        return _plain_outputs(self.request, decisions)
+
+
+def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
-    request = _request(call, draft, contexts)
-    regions = has_regions(call, request.arguments, draft)
+    request = _request(call, facts, contexts)
+    regions = has_regions(call, request.arguments, facts)
     if regions and contexts.form is Form.OBJECT:
         raise Refused("name the model at requests with tensors in shared memory")
-    if regions and draft.has_classes:
+    if regions and facts.has_classes:
         raise Refused("ask for classes in a file without shared memory")
     in_lines = None if regions else lines.lines_of(request)
-    unsafe = _unsafe_tensors(request.arguments, draft)
+    unsafe = _unsafe_tensors(request.arguments, facts)
     if in_lines is not None:
         unsafe.append(UnsafeChange.LINES)
     elif not regions:
-        unsafe += refused_arrays(draft)
-    draft.calls_infer |= in_lines is None
+        unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
-        also = partial(_plain_outputs, request)
-        return Plan(what="run of an InferModel", unsafe=tuple(unsafe), also=also)
+        return ObjectRequestPlan("run of an InferModel", tuple(unsafe), request)
     is_partial = contexts.form is Form.PARTIAL
-    function = function_of(contexts, draft) if is_partial else _function(regions, draft)
-
-    def carry_out() -> None:
-        if in_lines is None or draft.calls_infer:
-            _call_helper(request, function)
-        else:
-            in_lines.write()
-
+    function = function_of(contexts, facts) if is_partial else _function(regions, facts)
     what = f"{function}(client, model_name, inputs, outputs)"
-    return Plan(what=what, unsafe=tuple(unsafe), also=carry_out)
+    return RequestPlan(what, tuple(unsafe), request, in_lines, function)
 
 
-def _request(call: ast.Call, draft: Draft, contexts: Contexts) -> lines.Request:
+def _request(call: ast.Call, facts: FileFacts, contexts: Contexts) -> lines.Request:
     """Return a request. Raise Refused if it cannot be rewritten."""
     keeps_call = contexts.form is Form.OBJECT and last_name(call.func) == "run"
     read = known_arguments if keeps_call else call_arguments
-    arguments = read(_parameters(call, draft), call)
+    arguments = read(_parameters(call, facts), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    refuse_unless_allowed(_unsafe_tensors(arguments, draft), draft)
+    refuse_unless_allowed(_unsafe_tensors(arguments, facts), facts)
     refuse_effects(node for name, node in arguments.items() if name not in ("inputs", "outputs"))
     size = arguments.get("batch_size")
     calls = [x.func for x in ast.walk(size) if isinstance(x, ast.Call)] if size else []
     if not keeps_call and not _PURE.issuperset(map(last_name, calls)):
         raise Refused("give the batch size to a variable first: the arrays have it, too")
-    known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
-    if Keeps.REQUESTS in draft.beside.kept and not known:
+    known = any(isinstance(value, Items) for value in facts.evaluator.of(arguments["outputs"]))
+    if Keeps.REQUESTS in facts.beside.kept and not known:
         raise Refused("other files of the program keep v1's formats, and may have its outputs")
-    return lines.Request(call, arguments, draft, contexts)
+    return lines.Request(call, arguments, facts, contexts)
 
 
-def _unsafe_tensors(arguments: Mapping[str, ast.expr], draft: Draft) -> list[UnsafeChange]:
+def _unsafe_tensors(arguments: Mapping[str, ast.expr], facts: FileFacts) -> list[UnsafeChange]:
     """Return what a program may notice of the inputs and outputs of a request."""
     unsafe = []
-    if draft.has_classes:
+    if facts.has_classes:
         unsafe.append(UnsafeChange.DECIMALS)
-    known = any(isinstance(value, Items) for value in draft.evaluator.of(arguments["outputs"]))
-    if draft.beside.linked and not known:
+    known = any(isinstance(value, Items) for value in facts.evaluator.of(arguments["outputs"]))
+    if facts.beside.linked and not known:
         unsafe.append(UnsafeChange.OUTPUTS_ELSEWHERE)
-    if draft.beside.has_regions and _are_unknown(arguments, draft):
+    if facts.beside.has_regions and _are_unknown(arguments, facts):
         unsafe.append(UnsafeChange.HANDLES)
     return unsafe
 
 
-def refused_arrays(draft: Draft) -> list[UnsafeChange]:
+def refused_arrays(facts: FileFacts) -> list[UnsafeChange]:
     """Return the row of the helper that refuses arrays, if requests call it."""
     row = UnsafeChange.REFUSED_ARRAYS
-    return [row] if draft.options.allows(row) else []
+    return [row] if facts.options.allows(row) else []
 
 
-def _parameters(call: ast.Call, draft: Draft) -> tuple[str, ...]:
+def _with_rows_of_helper(outcome: SiteOutcome, decisions: Decisions) -> SiteOutcome:
+    """Return the outcome of a request that could be lines, but calls the helper as others do."""
+    if not decisions.calls_helper:
+        return outcome
+    lines_row, helper_row = UnsafeChange.LINES, UnsafeChange.REFUSED_ARRAYS
+    return replace(
+        outcome, rows=tuple(helper_row if row is lines_row else row for row in outcome.rows)
+    )
+
+
+def _parameters(call: ast.Call, facts: FileFacts) -> tuple[str, ...]:
     """Return the parameters of the method that a request calls."""
-    ids = [site.id for site in draft.sites if site.call is call]
+    ids = [site.id for site in facts.sites if site.call is call]
     return next(PARAMETERS[id] for id in ids if id in REQUESTS)
 
 
-def function_of(contexts: Contexts, draft: Draft) -> str:
+def function_of(contexts: Contexts, facts: FileFacts) -> str:
     """Return the one helper for all requests of contexts that become a ``partial``."""
     names = PARAMETERS["TS051"]
     calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
-    regions = any(has_regions(call, known_arguments(names, call), draft) for call in calls)
-    return _function(regions, draft)
+    regions = any(has_regions(call, known_arguments(names, call), facts) for call in calls)
+    return _function(regions, facts)
 
 
-def _function(regions: bool, draft: Draft) -> str:
+def _function(regions: bool, facts: FileFacts) -> str:
     """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
     if regions:
         return "infer_in_regions"
-    return "infer" if refused_arrays(draft) else "infer_exactly"
+    return "infer" if refused_arrays(facts) else "infer_exactly"
 
 
-def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
+def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], facts: FileFacts) -> bool:
     """True if an input or output may be in shared memory."""
-    ids = {site.id for site in draft.sites if site.call is call}
-    if draft.beside.has_regions:
-        return bool(ids & {"TS114", "TS115"}) or _are_unknown(arguments, draft)
+    ids = {site.id for site in facts.sites if site.call is call}
+    if facts.beside.has_regions:
+        return bool(ids & {"TS114", "TS115"}) or _are_unknown(arguments, facts)
     hidden = not all(isinstance(arguments.get(name), ast.Dict) for name in ("inputs", "outputs"))
-    return bool(ids & {"TS114", "TS115"}) or hidden and draft.has("TS081", "TS086")
+    return bool(ids & {"TS114", "TS115"}) or hidden and facts.has("TS081", "TS086")
 
 
-def _are_unknown(arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
+def _are_unknown(arguments: Mapping[str, ast.expr], facts: FileFacts) -> bool:
     """True if an input or output may come from another file."""
     for name in ("inputs", "outputs"):
-        tensors = draft.evaluator.of(arguments.get(name))
+        tensors = facts.evaluator.of(arguments.get(name))
         values = element(tensors)
         if not values or OTHER in values or OTHER in element(values):
             return True
     return False
 
 
-def _plain_outputs(request: lines.Request) -> None:
+def _plain_outputs(request: lines.Request, decisions: Decisions) -> list[Edit]:
     """Ask for arrays, where variables keep v1's formats for contexts that stay."""
-    outputs, draft = request.arguments["outputs"], request.draft
-    for node in hidden_formats(outputs, draft) if draft.formats_stay else ():
-        draft.write(node, "dict.fromkeys({old}, {RAW})" if node is outputs else "{RAW}")
+    if not decisions.formats_stay:
+        return []
+    outputs = request.arguments["outputs"]
+    return [
+        replaced(node, "dict.fromkeys({old}, {RAW})" if node is outputs else "{RAW}")
+        for node in hidden_formats(outputs, request.facts)
+    ]
 
 
-def hidden_formats(outputs: ast.expr, draft: Draft) -> list[ast.expr]:
+def hidden_formats(outputs: ast.expr, facts: FileFacts) -> list[ast.expr]:
     """Return the outputs of a request whose formats are not written in its call."""
-    known = {site.node for site in draft.sites if site.id in FORMS}
+    known = {site.node for site in facts.sites if site.id in FORMS}
     values = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
     return [value for value in values if (getattr(value, "elts", ()) or [value])[0] not in known]
 
 
-def _call_helper(request: lines.Request, function: str, pool: str = "") -> None:
+def _helper_edits(
+    request: lines.Request, function: str, decisions: Decisions, pool: str = ""
+) -> list[Edit]:
     """Replace a request's method by a helper, which a pool calls if there is one."""
-    call, draft, contexts = request.call, request.draft, request.contexts
-    names = _parameters(call, draft)
+    call, facts, contexts = request.call, request.facts, request.contexts
+    names = _parameters(call, facts)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if contexts.form is Form.OBJECT:
         kept = {name: name for name in names if name != "callback"}
         kept.update(inputs="", outputs="")
     elif function == "infer_in_regions":
         kept["batch_size"] = "batch_size"
-    draft.helpers.add(function)
-
-    def change(old: str) -> str:
-        called, before = draft.new(owner(call)), []
-        if contexts.form is Form.CLIENT:
-            called, before = draft.called(function), [called, contexts.name()]
-        elif contexts.form is Form.OBJECT:
-            called += ".run"
-        if pool:
-            called, before = f"{pool}.submit", [called, *before]
-        return draft.edits.call_text(call, called, names, before, kept, request.options())
-
-    _plain_outputs(request)
-    draft.change(call, change)
+    called: Part = owner(call)
+    before: list[Part] = []
+    if contexts.form is Form.CLIENT:
+        called, before = new_text(f"{{{function}}}"), [owner(call), contexts.name()]
+    elif contexts.form is Form.OBJECT:
+        called = new_text("{0}.run", owner(call))
+    if pool:
+        called, before = f"{pool}.submit", [called, *before]
+    new = NewCall(call, called, names, kept, tuple(before), tuple(request.options()))
+    return [*_plain_outputs(request, decisions), Replace(call, new)]
 
 
 # ------------------------------------------------------------------------ asynchronous requests
 
 
-def start(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+@dataclass(frozen=True)
+class StartPlan(Plan):
+    """A request that a thread of a pool sends: of one thread, where requests keep their order."""
+
+    request: lines.Request
+    in_lines: lines.Lines | None  # None if not all asynchronous requests become lines
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits. If one request of the file calls the helper, all do."""
+        request, facts = self.request, self.request.facts
+        call = request.call
+        pool = facts.free_name("pool")
+        edits: list[Edit] = [Define(pool, _pool(pool, facts))]
+        if self.in_lines is not None and not decisions.calls_helper:
+            edits += self.in_lines.edits(pool)
+        else:
+            inputs = request.arguments["inputs"]
+            if not _are_new(inputs, facts):  # the program may change its arrays
+                copied = Import("from copy import deepcopy")
+                edits.append(replaced(inputs, "{0}({old})", copied))
+            edits += _helper_edits(request, _function(False, facts), decisions, pool)
+        callback = request.arguments.get("callback")
+        if callback is not None:
+            client = facts.text(owner(call))
+            form = "{old}.add_done_callback({in_turn}({0}, {1}))"
+            edits.append(replaced(call, form, callback, client))
+        return edits
+
+    def outcome(self, decisions: Decisions) -> SiteOutcome:
+        """Return the outcome, with the row of the helper for a request that calls it."""
+        return _with_rows_of_helper(super().outcome(decisions), decisions)
+
+
+def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """Return a request that a method only starts: with a callback first, or without."""
-    request = _request(call, draft, contexts)
-    if has_regions(call, request.arguments, draft):
-        if {site.id for site in draft.sites if site.call is call} & {"TS114", "TS115"}:
+    request = _request(call, facts, contexts)
+    if has_regions(call, request.arguments, facts):
+        if {site.id for site in facts.sites if site.call is call} & {"TS114", "TS115"}:
             raise Refused("send requests with tensors in shared memory with run()")
         raise Refused("write inputs and outputs in the call: they may be in shared memory")
     if not isinstance(owner(call), (ast.Name, ast.Attribute)):
         raise Refused("put the context into a variable")
-    if draft.has_processes:
+    if facts.has_processes:
         raise Refused("fetch results in the process that sends the request: futures stay there")
-    if any(group.kind == REQUEST and group.escapes for group in draft.flows.groups):
+    if any(group.kind == REQUEST and group.escapes for group in facts.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
-    unsafe = _unsafe_tensors(request.arguments, draft)
-    if draft.is_caught(call):
+    unsafe = _unsafe_tensors(request.arguments, facts)
+    if facts.is_caught(call):
         unsafe.append(UnsafeChange.LATE_ERRORS)
-    if draft.beside.linked:
+    if facts.beside.linked:
         unsafe.append(UnsafeChange.FUTURES)
-    if _are_lines(draft, contexts):
-        unsafe.append(UnsafeChange.LINES)
-    else:
-        draft.calls_infer = True
-        unsafe += refused_arrays(draft)
-    what = "pool.submit(infer, client, …)"
-    return Plan("", (), what, tuple(unsafe), also=partial(_submit, request))
+    in_lines = lines.lines_of(request) if _are_lines(facts, contexts) else None
+    unsafe += refused_arrays(facts) if in_lines is None else [UnsafeChange.LINES]
+    return StartPlan("pool.submit(infer, client, …)", tuple(unsafe), request, in_lines)
 
 
-def _are_lines(draft: Draft, contexts: Contexts) -> bool:
+def _are_lines(facts: FileFacts, contexts: Contexts) -> bool:
     """True if all asynchronous requests become lines, because arrays do for their results."""
-    calls = [site.call for site in draft.sites if site.call and site.id in STARTS]
-    ends = [site.call for site in draft.sites if site.call and site.id == "TS055"]
-    known = not draft.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
-    if draft.calls_infer or not known or not all(lines.reads_of(call, draft) for call in ends):
+    calls = [site.call for site in facts.sites if site.call and site.id in STARTS]
+    ends = [site.call for site in facts.sites if site.call and site.id == "TS055"]
+    known = not facts.beside.linked and set(contexts.group.calls).issuperset((*calls, *ends))
+    if not known or not all(lines.reads_of(call, facts) for call in ends):
         return False
-    requests = [_request(call, draft, contexts) for call in calls]
+    requests = [_request(call, facts, contexts) for call in calls]
     return all(item is not None and item.has_rows for item in map(lines.lines_of, requests))
 
 
-def _submit(request: lines.Request) -> None:
-    """Send a request in a thread of a pool: of one thread, where requests keep their order."""
-    call, draft = request.call, request.draft
-    callback, pool = request.arguments.get("callback"), draft.called("pool")
-    if _sorts_requests(draft):
-        draft.helpers.add("RequestPool")
-        executor = draft.called("RequestPool")
-    else:
-        executor = draft.imported("from concurrent.futures import ThreadPoolExecutor")
-    is_sequence = draft.has("TS104", "TS105", "TS110", "TS111")
-    draft.assignments[pool] = f"{pool} = {executor}({1 if is_sequence else _THREADS})"
-    in_lines = None if draft.calls_infer else lines.lines_of(request)
-    if in_lines is not None:
-        in_lines.write(pool)
-    else:
-        inputs = request.arguments["inputs"]
-        if not _are_new(inputs, draft):  # the program may change its arrays
-            deepcopy = draft.imported("from copy import deepcopy")
-            draft.write(inputs, f"{deepcopy}({{old}})")
-        _call_helper(request, _function(False, draft), pool)
-    if callback is not None:
-        draft.helpers.add("in_turn")
-        draft.change(call, partial(_with_callback, callback, draft.text(owner(call)), draft))
+def _pool(name: str, facts: FileFacts) -> NewText:
+    """Return the statement that makes the pool of the file."""
+    is_sequence = facts.has("TS104", "TS105", "TS110", "TS111")
+    threads = str(1 if is_sequence else _THREADS)
+    if _sorts_requests(facts):
+        return new_text("{0} = {RequestPool}({1})", name, threads)
+    executor = Import("from concurrent.futures import ThreadPoolExecutor")
+    return new_text("{0} = {1}({2})", name, executor, threads)
 
 
-def _are_new(inputs: ast.expr, draft: Draft) -> bool:
+def _are_new(inputs: ast.expr, facts: FileFacts) -> bool:
     """True if all inputs are lists of arrays that the call of the request makes."""
     if not isinstance(inputs, ast.Dict):
         return False
     rows = [row for value in inputs.values for row in getattr(value, "elts", [value])]
-    return all(_is_new(row, draft) for row in rows)
+    return all(_is_new(row, facts) for row in rows)
 
 
-def _is_new(row: ast.expr, draft: Draft) -> bool:
+def _is_new(row: ast.expr, facts: FileFacts) -> bool:
     """True for a call that makes an array. With ``copy=False`` it may be another one's."""
     if not isinstance(row, ast.Call) or {x.arg for x in row.keywords} & {"copy", None}:
         return False
-    functions = draft.evaluator.of(row.func)
+    functions = facts.evaluator.of(row.func)
     return bool(functions) and functions <= _NEW_ARRAYS
 
 
-def _sorts_requests(draft: Draft) -> bool:
+def _sorts_requests(facts: FileFacts) -> bool:
     """True if the program sorts, and has requests in lists, as keys, or as starts of tuples.
 
     What a sorted list has from a queue may be a request, too.
     """
-    parents, scopes = draft.flows.parents, draft.evaluator.scopes
+    parents, scopes = facts.flows.parents, facts.evaluator.scopes
     sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
     names = {last_name(node) for call in sorts for node in ast.walk(call)}
     kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
@@ -285,31 +344,36 @@ def _sorts_requests(draft: Draft) -> bool:
         is_queued = any(last_name(getattr(node, "func", node)) == "get" for node in nodes)
         if is_queued and last_name(container) in names:
             return True
-        if any(group.kind == REQUEST for group in draft.flows.of(part)):
+        if any(group.kind == REQUEST for group in facts.flows.of(part)):
             return True
     return False
 
 
-def _with_callback(callback: ast.expr, client: str, draft: Draft, future: str) -> str:
-    """Return a future with a callback, which gets the client and the future."""
-    return f"{future}.add_done_callback({draft.called('in_turn')}({draft.new(callback)}, {client}))"
+@dataclass(frozen=True)
+class _ResultPlan(Plan):
+    """The result of a future, whose reads are those of arrays if the request is in lines."""
+
+    own_edit: Edit
+    reads: Sequence[ast.Subscript]
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits: a helper returns results as v1 did, and lines do not."""
+        reads = () if decisions.calls_helper else lines.reads_of_arrays(self.reads)
+        return [*reads, self.own_edit]
 
 
-def results(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+def results(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``get_async_run_results(request)`` → ``request.result()``."""
     arguments = call_arguments(PARAMETERS["TS055"], call)
     request, wait = arguments.get("request_id"), arguments.get("wait")
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
     form = "{0}.result()"
-    if wait is not None and draft.constant(wait) is not True:
-        is_done = "{0}.done()" if draft.constant(wait) is False else "{1} or {0}.done()"
+    if wait is not None and facts.constant(wait) is not True:
+        is_done = "{0}.done()" if facts.constant(wait) is False else "{1} or {0}.done()"
         form = f"({form} if {is_done} else None)"
 
-    def read_arrays() -> None:
-        if contexts.starts and not draft.calls_infer:
-            lines.read_arrays(lines.reads_of(call, draft), draft)
-
-    parts = [request, wait or ""]
-    unsafe = (UnsafeChange.FUTURES,) if draft.beside.linked else ()
-    return Plan(form, parts, "result() of a future", unsafe, also=read_arrays)
+    reads = lines.reads_of(call, facts) if contexts.starts else []
+    unsafe = (UnsafeChange.FUTURES,) if facts.beside.linked else ()
+    edit = replaced(call, form, request, wait or "")
+    return _ResultPlan("result() of a future", unsafe, edit, reads)

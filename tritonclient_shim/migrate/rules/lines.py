@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Mapping, Sequence, Tuple
 
-from tritonclient_shim.migrate.draft import Draft, owner
+from tritonclient_shim.migrate.edits import (
+    Above,
+    Edit,
+    Import,
+    NewText,
+    Part,
+    Replace,
+    listed,
+    new_text,
+    replaced,
+)
+from tritonclient_shim.migrate.facts import FileFacts, owner
 from tritonclient_shim.migrate.rules.models import REQUESTS, Contexts, Form, context_arguments
 from tritonclient_shim.migrate.rules.names import protocol_of
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -41,41 +52,38 @@ class Request:
 
     call: ast.Call
     arguments: Mapping[str, ast.expr]
-    draft: Draft
+    facts: FileFacts
     contexts: Contexts
 
-    def options(self) -> list[str]:
+    def options(self) -> list[Part]:
         """Return the version of the model and the sequence as arguments of ``infer``."""
-        draft, contexts = self.draft, self.contexts
+        facts, contexts = self.facts, self.contexts
         if contexts.form is Form.OBJECT:
             return []
         options = contexts.options() if contexts.form is Form.CLIENT else {}
         corr_id, flags = self.arguments.get("corr_id"), self.arguments.get("flags")
-        if corr_id is not None and draft.constant(corr_id):
-            options["sequence_id"] = f"int({draft.text(corr_id)})"
-        if flags is not None and draft.constant(flags) not in (0, None):
-            first = again = draft.primary(flags)
+        if corr_id is not None and facts.constant(corr_id):
+            options["sequence_id"] = f"int({facts.text(corr_id)})"
+        if flags is not None and facts.constant(flags) not in (0, None):
+            start = new_text("bool({0} & {FLAG_SEQUENCE_START})", flags)
+            end = new_text("bool({0} & {FLAG_SEQUENCE_END})", flags)
             if any(isinstance(part, ast.Call) for part in ast.walk(flags)):  # it is called once
-                again = draft.called("flags")
-                first = f"({again} := {draft.new(flags)})"
-            options["sequence_start"] = f"bool({first} & {draft.flag('START')})"
-            options["sequence_end"] = f"bool({again} & {draft.flag('END')})"
-        return [f"{key}={value}" for key, value in options.items()]
+                variable = facts.free_name("flags")
+                start = new_text("bool(({0} := {1}) & {FLAG_SEQUENCE_START})", variable, flags)
+                end = new_text("bool({0} & {FLAG_SEQUENCE_END})", variable)
+            options["sequence_start"] = start
+            options["sequence_end"] = end
+        return [new_text("{0}={1}", key, value) for key, value in options.items()]
 
 
 @dataclass(frozen=True)
 class Lines(Request):
-    """A request in lines of tritonclient. The texts have all changes of the parts of its call."""
+    """A request in lines of tritonclient."""
 
     model: ModelProfile | None  # None for an unknown one that takes batches
     protocol: str  # of the client
     inputs: list[_Item]
     outputs: list[_Item]
-
-    @property
-    def module(self) -> str:
-        """Return the name of tritonclient's module for the protocol."""
-        return client_module(self.protocol, self.draft)
 
     @property
     def batches(self) -> bool:
@@ -87,156 +95,169 @@ class Lines(Request):
         """True if each output is an array with a row for each entry of the batch."""
         return self.batches and not any(_classes(value) for _, value in self.outputs)
 
-    def write(self, pool: str = "") -> None:
-        """Write lines above the statement of a request, and the request or its results into it.
+    def edits(self, pool: str = "") -> list[Edit]:
+        """Return lines above the statement of a request, and the request or its results in it.
 
         A thread of the pool, if there is one, sends the request.
         """
-        call, draft = self.call, self.draft
-        above = draft.edits.before[draft.edits.statement(call)]
-        above.append(lambda: "\n".join(self._tensors()))
-        reads = reads_of(call, draft) if self.has_rows and not pool else []
-        if pool or reads or draft.is_dropped(call):
-            draft.change(call, lambda old: self._infer(pool))
-            read_arrays(reads, draft)
-            return
-        answer = draft.called("answer")
-        above.append(lambda: f"{answer} = {self._infer()}")
-        draft.helpers.add("class_of")
-        draft.change(call, lambda old: self._results(answer))
+        call, facts = self.call, self.facts
+        statement = facts.layout.statement(call)
+        edits: list[Edit] = [Above(statement, line) for line in self._tensors()]
+        reads = reads_of(call, facts) if self.has_rows and not pool else []
+        if pool or reads or facts.is_dropped(call):
+            return [*edits, Replace(call, self._infer(pool)), *reads_of_arrays(reads)]
+        answer = facts.free_name("answer")
+        edits.append(Above(statement, new_text("{0} = {1}", answer, self._infer())))
+        return [*edits, Replace(call, self._results(answer))]
 
-    def _tensors(self) -> list[str]:
+    def _tensors(self) -> list[NewText]:
         """Return the lines that make the inputs, and the outputs if there are several."""
-        draft, lines = self.draft, []
-        name, array = draft.called("inputs"), draft.called("array")
+        name, array = self.facts.free_name("inputs"), self.facts.free_name("array")
+        lines = []
         for number, (key, value) in enumerate(self.inputs):
-            text, datatype = self._array(key, value)
-            tensor = f"{self.module}.InferInput({draft.new(key)}, {array}.shape, {datatype})"
-            lines.append(f"{array} = {text}")
-            lines.append(f"{name}.append({tensor})" if number else f"{name} = [{tensor}]")
-            lines.append(f"{name}[{number}].set_data_from_numpy({array})")
+            form = "{0}.append({1})" if number else "{0} = [{1}]"
+            lines.append(new_text("{0} = {1}", array, self._array(key, value)))
+            lines.append(new_text(form, name, self._input(key, array)))
+            lines.append(new_text(f"{{0}}[{number}].set_data_from_numpy({{1}})", name, array))
         if len(self.outputs) > 1:
-            lines.append(f"{draft.called('outputs')} = {self._requested()}")
+            outputs = self.facts.free_name("outputs")
+            lines.append(new_text("{0} = {1}", outputs, self._requested()))
         return lines
 
-    def _array(self, key: ast.expr, value: ast.expr) -> tuple[str, str]:
-        """Return the array of an input, and its datatype."""
-        draft, rows, batch = self.draft, _rows(value), self.draft.new(value)
-        numpy = draft.imported("import numpy as np")
+    def _input(self, key: ast.expr, array: str) -> NewText:
+        """Return the description of an input."""
         if self.model is None:
-            dtype = draft.imported("from tritonclient.utils import np_to_triton_dtype")
-            draft.helpers.add("stacked")
-            return f"{draft.called('stacked')}({batch})", f"{dtype}({draft.called('array')}.dtype)"
-        known = self.model.inputs[str(draft.constant(key))]
-        if not self.batches:
-            first = draft.new(rows[0]) if rows else f"{draft.primary(value)}[0]"
-            array = f"{numpy}.asarray({first})"
-        elif len(rows) == 1 or not (draft.is_caught(self.call) or draft.beside.linked):
-            array = f"{numpy}.stack({batch})"
+            to_datatype = Import("from tritonclient.utils import np_to_triton_dtype")
+            datatype = new_text("{0}({1}.dtype)", to_datatype, array)
+        else:
+            known = self.model.inputs[str(self.facts.constant(key))]
+            datatype = new_text("{0}", self.facts.quoted(known.datatype))
+        module = client_module(self.protocol)
+        return new_text("{0}.InferInput({1}, {2}.shape, {3})", module, key, array, datatype)
+
+    def _array(self, key: ast.expr, value: ast.expr) -> NewText:
+        """Return the array of an input."""
+        if self.model is None:
+            return new_text("{stacked}({0})", value)
+        numpy, rows = Import("import numpy as np"), _rows(value)
+        may_raise = self.facts.is_caught(self.call) or self.facts.beside.linked
+        if not self.batches and rows:
+            array = new_text("{0}.asarray({1})", numpy, rows[0])
+        elif not self.batches:
+            array = new_text("{0}.asarray({1}[0])", numpy, value)
+        elif len(rows) == 1 or not may_raise:
+            array = new_text("{0}.stack({1})", numpy, value)
         else:  # its error for rows of several shapes is caught as the server's are
-            draft.helpers.add("stacked")
-            array = f"{draft.called('stacked')}({batch})"
-        text = ".astype(object)" if known.datatype == "BYTES" else ""
-        return f"{array}{text}", draft.quoted(known.datatype)
+            array = new_text("{stacked}({0})", value)
+        datatype = self.model.inputs[str(self.facts.constant(key))].datatype
+        return new_text("{0}.astype(object)", array) if datatype == "BYTES" else array
 
-    def _output(self) -> tuple[str, str]:
+    def _output(self) -> tuple[Part, Part]:
         """Return the name of an output, and the loop over the names if there are several."""
-        names = [self.draft.new(key) for key, _ in self.outputs]
-        return (names[0], "") if len(names) == 1 else ("name", f" for name in ({', '.join(names)})")
+        names = [key for key, _ in self.outputs]
+        if len(names) == 1:
+            return names[0], ""
+        return "name", new_text(" for name in ({0})", listed(names))
 
-    def _requested(self) -> str:
+    def _requested(self) -> NewText:
         """Return a list of the outputs."""
-        (name, loop), count = self._output(), _classes(self.outputs[0][1])
-        more = f", class_count={self.draft.new(count)}" if count else ""
-        return f"[{self.module}.InferRequestedOutput({name}{more}){loop}]"
+        name, loop = self._output()
+        count = _classes(self.outputs[0][1])
+        arguments: list[Part] = [name]
+        if count is not None:
+            arguments.append(new_text("class_count={0}", count))
+        module = client_module(self.protocol)
+        return new_text("[{0}.InferRequestedOutput({1}){2}]", module, listed(arguments), loop)
 
-    def _infer(self, pool: str = "") -> str:
+    def _infer(self, pool: str = "") -> NewText:
         """Return the call that sends the request, or has a pool send it."""
-        function, called = self.draft.new(owner(self.call)), self.draft.called
-        outputs = self._requested() if len(self.outputs) == 1 else called("outputs")
-        parts = [called("inputs"), f"outputs={outputs}", *self.options()]
+        free_name, client = self.facts.free_name, owner(self.call)
+        outputs: Part = self._requested() if len(self.outputs) == 1 else free_name("outputs")
+        parts: list[Part] = [free_name("inputs"), new_text("outputs={0}", outputs)]
+        parts += self.options()
+        function: Part = client
         if self.contexts.form is Form.CLIENT:
-            function, parts = f"{function}.infer", [self.contexts.name(), *parts]
-        start = f"{pool}.submit({function}, " if pool else f"{function}("
-        return f"{start}{', '.join(parts)})"
+            function = new_text("{0}.infer", client)
+            parts = [self.contexts.name(), *parts]
+        if pool:
+            return new_text("{0}.submit({1})", pool, listed([function, *parts]))
+        return new_text("{0}({1})", function, listed(parts))
 
-    def _results(self, answer: str) -> str:
+    def _results(self, answer: str) -> NewText:
         """Return the results as v1 had them: a list of rows for each name."""
         name, loop = self._output()
-        array = f"{answer}.as_numpy({name})"
-        rows = array if self.batches else f"[{array}]"
+        array = new_text("{0}.as_numpy({1})", answer, name)
+        rows = array if self.batches else new_text("[{0}]", array)
         if _classes(self.outputs[0][1]):
-            class_of = self.draft.called("class_of")
-            rows = f"[[{class_of}(text) for text in row.flat] for row in {rows}]"
+            rows = new_text("[[{class_of}(text) for text in row.flat] for row in {0}]", rows)
         elif self.batches:
-            rows = f"list({rows})"
-        return f"{{{name}: {rows}{loop}}}"
+            rows = new_text("list({0})", rows)
+        return new_text("{{{0}: {1}{2}}}", name, rows, loop)
 
 
 def lines_of(request: Request) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
-    draft, contexts, arguments = request.draft, request.contexts, request.arguments
-    if not draft.options.allows(UnsafeChange.LINES) or contexts.form is Form.OBJECT:
+    facts, contexts, arguments = request.facts, request.contexts, request.arguments
+    if not facts.options.allows(UnsafeChange.LINES) or contexts.form is Form.OBJECT:
         return None
-    creations = [context_arguments(item, "TS050", draft) for item in contexts.group.creations]
-    protocols = {protocol_of(item["protocol"], draft) for item in creations}
-    model = draft.options.models.get(str(draft.constant(creations[0]["model_name"])))
+    creations = [context_arguments(item, "TS050", facts) for item in contexts.group.creations]
+    protocols = {protocol_of(item["protocol"], facts) for item in creations}
+    model = facts.options.models.get(str(facts.constant(creations[0]["model_name"])))
     inputs, outputs = _items(arguments["inputs"]), _items(arguments["outputs"])
     if len(protocols) > 1 or "" in protocols or not inputs or not outputs:
         return None
     is_known = (
-        all(_is_input(*item, model, draft) for item in inputs)
-        and (model or _is_batch(arguments.get("batch_size"), draft) or _all_take_batches(draft))
-        and all(_is_output(*item, len(outputs), draft) for item in outputs)
+        all(_is_input(*item, model, facts) for item in inputs)
+        and (model or _is_batch(arguments.get("batch_size"), facts) or _all_take_batches(facts))
+        and all(_is_output(*item, len(outputs), facts) for item in outputs)
         and not arguments.keys() & {"priority", "timeout_us"}
     )
-    if not is_known or not _has_place(request.call, draft):
+    if not is_known or not _has_place(request.call, facts):
         return None
     protocol = protocols.pop()
     return Lines(**vars(request), model=model, protocol=protocol, inputs=inputs, outputs=outputs)
 
 
-def client_module(protocol: str, draft: Draft) -> str:
-    """Return the name of tritonclient's module for a protocol, which the file imports."""
-    return draft.imported(f"import tritonclient.{protocol} as {protocol}client")
+def client_module(protocol: str) -> Import:
+    """Return tritonclient's module for a protocol."""
+    return Import(f"import tritonclient.{protocol} as {protocol}client")
 
 
-def _has_place(call: ast.Call, draft: Draft) -> bool:
+def _has_place(call: ast.Call, facts: FileFacts) -> bool:
     """True if lines can stand above the statement of a request. They lose comments."""
-    requests = [site.call for site in draft.sites if site.id in REQUESTS and site.call]
-    statement = draft.edits.statement(call)
-    around = takewhile(lambda node: node is not statement, draft.flows.around(call))
+    requests = [site.call for site in facts.sites if site.id in REQUESTS and site.call]
+    statement = facts.layout.statement(call)
+    around = takewhile(lambda node: node is not statement, facts.flows.around(call))
     return (
         isinstance(statement, _STATEMENTS)
-        and draft.edits.has_lines(statement)
+        and facts.layout.has_lines(statement)
         and not any(isinstance(node, _DEFERRING) for node in around)
         and len(requests) <= _MOST
-        and [draft.edits.statement(other) for other in requests].count(statement) == 1
-        and "#" not in draft.text(call)
+        and [facts.layout.statement(other) for other in requests].count(statement) == 1
+        and "#" not in facts.text(call)
     )
 
 
-def read_arrays(reads: Sequence[ast.Subscript], draft: Draft) -> None:
+def reads_of_arrays(reads: Sequence[ast.Subscript]) -> list[Replace]:
     """Read results with ``as_numpy``."""
-    for read in reads:
-        draft.write(read, "{0}.as_numpy({1})", read.value, index(read))
+    return [replaced(read, "{0}.as_numpy({1})", read.value, index(read)) for read in reads]
 
 
-def reads_of(call: ast.Call, draft: Draft) -> list[Any]:
+def reads_of(call: ast.Call, facts: FileFacts) -> list[Any]:
     """Return all reads of the results, if an array can replace each list of rows; else nothing."""
-    reads = draft.around_result(call)
-    return reads if all(_is_read(read, call, draft) for read in reads) else []
+    reads = facts.around_result(call)
+    return reads if all(_is_read(read, call, facts) for read in reads) else []
 
 
-def _is_read(read: ast.AST, call: ast.Call, draft: Draft) -> bool:
+def _is_read(read: ast.AST, call: ast.Call, facts: FileFacts) -> bool:
     """True if an array does for a read of a list of rows, where only results of a call are."""
-    if not isinstance(read, ast.Subscript) or getattr(read.value, "id", ...) in draft.beside.taken:
+    if not isinstance(read, ast.Subscript) or getattr(read.value, "id", ...) in facts.beside.taken:
         return False
-    nodes = [item.node for item in draft.evaluator.scopes.bindings(read.value)]
+    nodes = [item.node for item in facts.evaluator.scopes.bindings(read.value)]
     # None is what a program has before the results
     if any(node is not call and getattr(node, "value", ...) is not None for node in nodes):
         return False
-    outer = draft.flows.parents[read]
+    outer = facts.flows.parents[read]
     if isinstance(outer, ast.Subscript):
         return outer.value is read and isinstance(outer.ctx, ast.Load)
     if isinstance(outer, (ast.For, ast.comprehension)):
@@ -249,39 +270,39 @@ def _items(node: ast.expr) -> list[_Item]:
     return list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
 
 
-def _is_batch(size: ast.expr | None, draft: Draft) -> bool:
+def _is_batch(size: ast.expr | None, facts: FileFacts) -> bool:
     """True if a request has a batch of any length, which no model without batches takes."""
     if size is None:
         return False
-    known = draft.constant(size)
-    nodes = [item.node for item in draft.evaluator.scopes.bindings(size)] or [size]
+    known = facts.constant(size)
+    nodes = [item.node for item in facts.evaluator.scopes.bindings(size)] or [size]
     lengths = (last_name(getattr(node, "func", node)) == "len" for node in nodes)
     return all(lengths) or isinstance(known, int) and known > 1
 
 
-def _all_take_batches(draft: Draft) -> bool:
+def _all_take_batches(facts: FileFacts) -> bool:
     """True if the file names models of the server, and all of these take batches."""
-    nodes = ast.walk(draft.source.tree) if draft.options.models else ()
+    nodes = ast.walk(facts.source.tree) if facts.options.models else ()
     texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
-    named = [model.batching for name, model in draft.options.models.items() if name in texts]
+    named = [model.batching for name, model in facts.options.models.items() if name in texts]
     return bool(named) and all(named)
 
 
 def _is_input(
-    name: ast.expr | None, value: ast.expr, model: ModelProfile | None, draft: Draft
+    name: ast.expr | None, value: ast.expr, model: ModelProfile | None, facts: FileFacts
 ) -> bool:
     """True if shape and datatype of an input are known, or are those of its array."""
     if model is None:  # tritonclient takes np.bytes_ in arrays of objects for text
-        return name is not None and "bytes_" not in draft.flows.attributes
-    known = model.inputs.get(str(draft.constant(name)))
+        return name is not None and "bytes_" not in facts.flows.attributes
+    known = model.inputs.get(str(facts.constant(name)))
     if known is None or known.datatype in ("", "BF16"):
         return False
     return model.batching or isinstance(value, _VARIABLE) or len(_rows(value)) == 1
 
 
-def _is_output(name: ast.expr | None, value: ast.expr, count: int, draft: Draft) -> bool:
+def _is_output(name: ast.expr | None, value: ast.expr, count: int, facts: FileFacts) -> bool:
     """True if an output may be repeated, and its format is known."""
-    is_array = not draft.has_classes or getattr(value, "attr", "") == "RAW"
+    is_array = not facts.has_classes or getattr(value, "attr", "") == "RAW"
     is_known = is_array or (count == 1 and _classes(value) is not None)
     return is_known and isinstance(name, (ast.Constant, *_VARIABLE))
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Callable, Mapping
 
-from tritonclient_shim.migrate.draft import Draft, call_arguments, owner, refuse_effects
+from tritonclient_shim.migrate.decisions import Plan, Refused
+from tritonclient_shim.migrate.edits import Part, new_text
+from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
 from tritonclient_shim.migrate.flows import CLOSING, Group
-from tritonclient_shim.migrate.options import Plan, Refused
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import Binding, Place, last_name
@@ -56,37 +57,36 @@ class Contexts:
     """A group of contexts: what they become, and what their uses need to know."""
 
     group: Group
-    draft: Draft
+    facts: FileFacts
     form: Form = Form.CLIENT
     escapes: bool = False  # code that is not seen gets the objects, or makes some
 
     def client(self, variable: ast.expr) -> str:
         """Return the variable for the client of a ``partial`` in a variable; '' if it has none."""
-        is_apart = self.form is Form.PARTIAL and _needs_client(self.group, self.draft)
-        return self.draft.text(variable) + _CLIENT if is_apart else ""
+        is_apart = self.form is Form.PARTIAL and _needs_client(self.group, self.facts)
+        return self.facts.text(variable) + _CLIENT if is_apart else ""
 
     def name(self) -> str:
         """Return the expression for the model's name."""
-        return self.draft.text(self._first["model_name"])
+        return self.facts.text(self._first["model_name"])
 
     def sequence(self) -> str:
         """Return the expression for the sequence of the requests; '' for none."""
         node = self._first.get("correlation_id")
-        known = self.draft.constant(node)
+        known = self.facts.constant(node)
         if node is None or not known:
             return ""
-        return str(int(known)) if isinstance(known, int) else f"int({self.draft.text(node)})"
+        return str(int(known)) if isinstance(known, int) else f"int({self.facts.text(node)})"
 
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, Part]:
         """Return the expression for each parameter of ``infer``."""
         version = self._first.get("model_version")
-        known, options = self.draft.constant(version), {}
+        known = self.facts.constant(version)
+        options: dict[str, Part] = {}
         if known is ... and version is not None:
-            self.draft.helpers.add("version_name")
-            function = self.draft.called("version_name")
-            options["model_version"] = f"{function}({self.draft.text(version)})"
+            options["model_version"] = new_text("{version_name}({0})", self.facts.text(version))
         elif isinstance(known, int) and int(known) >= 0:
-            options["model_version"] = self.draft.quoted(str(int(known)))
+            options["model_version"] = self.facts.quoted(str(int(known)))
         if self.sequence():
             options["sequence_id"] = self.sequence()
         return options
@@ -105,70 +105,70 @@ class Contexts:
     def asks(self) -> bool:
         """True if the program asks for the last request, or how long requests took."""
         is_asked = any(last_name(call.func) in _ASKING for call in self.group.calls)
-        return is_asked or self.escapes and self.draft.asks
+        return is_asked or self.escapes and self.facts.asks
 
     @property
     def shared(self) -> bool:
         """True if several threads may send requests. HTTP clients are not thread-safe."""
-        return self.starts or self.draft.has_threads
+        return self.starts or self.facts.has_threads
 
     @property
     def _first(self) -> _Arguments:
-        return context_arguments(self.group.creations[0], "TS050", self.draft)
+        return context_arguments(self.group.creations[0], "TS050", self.facts)
 
 
 #: The use of a context → its plan.
-Rule = Callable[[ast.Call, Draft, Contexts], Plan]
+Rule = Callable[[ast.Call, FileFacts, Contexts], Plan]
 
 
-def form_of(group: Group, draft: Draft) -> Form:
+def form_of(group: Group, facts: FileFacts) -> Form:
     """Return what contexts become that no other code gets."""
     used = {last_name(call.func) for call in group.calls}
     requests = [call for call in group.calls if last_name(call.func) in _SENDING]
-    with_id = {site.call for site in draft.sites if site.id == "TS111"}
+    with_id = {site.call for site in facts.sites if site.id == "TS111"}
     # the later requests belong to the sequence, too
     is_later = "correlation_id" in used or not with_id.issuperset(requests)
     is_sequence = is_later and with_id.intersection(requests)
-    loses_reports = used & _ASKING and is_entered(group, draft)  # which its client has not
+    loses_reports = used & _ASKING and is_entered(group, facts)  # which its client has not
     if is_sequence or loses_reports or any(node.attr not in CLOSING for node in group.taken):
         return Form.OBJECT
     parameters = ("model_name", "model_version", "correlation_id")
-    if all(_is_repeatable(parameter, group, draft) for parameter in parameters):
+    if all(_is_repeatable(parameter, group, facts) for parameter in parameters):
         return Form.CLIENT
     if group.taken or not used <= {*_SENDING, *_ASKING, _FETCHING, "close"}:
         return Form.OBJECT
-    if _needs_client(group, draft):
-        return Form.PARTIAL if _is_kept(group, draft) else Form.OBJECT
-    tried = [draft.flows.parents[call] for call in group.creations if draft.is_tried(call)]
-    have_lines = all(isinstance(x, _MAKING) and draft.edits.has_lines(x) for x in tried)
-    return Form.PARTIAL if have_lines and not (tried and _calls(group, draft)) else Form.OBJECT
+    if _needs_client(group, facts):
+        return Form.PARTIAL if _is_kept(group, facts) else Form.OBJECT
+    tried = [facts.flows.parents[call] for call in group.creations if facts.is_tried(call)]
+    have_lines = all(isinstance(x, _MAKING) and facts.layout.has_lines(x) for x in tried)
+    return Form.PARTIAL if have_lines and not (tried and _calls(group, facts)) else Form.OBJECT
 
 
-def _calls(group: Group, draft: Draft) -> bool:
+def _calls(group: Group, facts: FileFacts) -> bool:
     """True if the name of a model is the result of a call, which must not be repeated."""
-    names = [context_arguments(x, "TS050", draft)["model_name"] for x in group.creations]
+    names = [context_arguments(x, "TS050", facts)["model_name"] for x in group.creations]
     return any(isinstance(part, ast.Call) for name in names for part in ast.walk(name))
 
 
-def _needs_client(group: Group, draft: Draft) -> bool:
+def _needs_client(group: Group, facts: FileFacts) -> bool:
     """True if contexts are closed or asked, which a ``partial`` of their client is not."""
     has_more = any(last_name(call.func) in _OF_CLIENT for call in group.calls)
-    return has_more or is_entered(group, draft)
+    return has_more or is_entered(group, facts)
 
 
-def is_entered(group: Group, draft: Draft) -> bool:
+def is_entered(group: Group, facts: FileFacts) -> bool:
     """True if a ``with`` statement has one of the contexts."""
-    return any(isinstance(draft.flows.parents[x], ast.withitem) for x in group.creations)
+    return any(isinstance(facts.flows.parents[x], ast.withitem) for x in group.creations)
 
 
-def _is_kept(group: Group, draft: Draft) -> bool:
+def _is_kept(group: Group, facts: FileFacts) -> bool:
     """True if one variable has the contexts where they are made, closed and asked."""
-    scopes, parents = draft.evaluator.scopes, draft.flows.parents
-    has_slots = "__slots__" in scopes.names or "slots=True" in draft.text_before
+    scopes, parents = facts.evaluator.scopes, facts.flows.parents
+    has_slots = "__slots__" in scopes.names or "slots=True" in facts.full_text
     kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
     for call in group.creations:
-        statement, targets = draft.edits.statement(call), getattr(parents[call], "targets", [])
-        if len(targets) != 1 or not draft.edits.has_lines(statement):
+        statement, targets = facts.layout.statement(call), getattr(parents[call], "targets", [])
+        if len(targets) != 1 or not facts.layout.has_lines(statement):
             return False
         kept += targets
     for node in kept:
@@ -178,34 +178,34 @@ def _is_kept(group: Group, draft: Draft) -> bool:
         if isinstance(node, ast.Attribute):
             bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
         values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}
-        is_free = name not in draft.flows.attributes and draft.called(name) == name
+        is_free = name not in facts.flows.attributes and facts.free_name(name) == name
         is_here = scopes.owner(node) in (None, scopes.places[node].scope)
         if not is_free or not is_here or values != set(group.creations):
             return False
     return True
 
 
-def _is_repeatable(parameter: str, group: Group, draft: Draft) -> bool:
+def _is_repeatable(parameter: str, group: Group, facts: FileFacts) -> bool:
     """True if an argument has one value for all contexts, and the same one at their uses."""
-    nodes = [context_arguments(call, "TS050", draft).get(parameter) for call in group.creations]
-    if len({node and draft.text(node) for node in nodes}) > 1:
+    nodes = [context_arguments(call, "TS050", facts).get(parameter) for call in group.creations]
+    if len({node and facts.text(node) for node in nodes}) > 1:
         return False
     return all(
-        same_at(node, use, draft)
+        same_at(node, use, facts)
         for node in nodes
         for use in group.calls
         if node is not None and last_name(use.func) not in _WITHOUT_MODEL
     )
 
 
-def parameters_of(call: ast.Call, id: str, draft: Draft) -> tuple[str, ...]:
+def parameters_of(call: ast.Call, id: str, facts: FileFacts) -> tuple[str, ...]:
     """Return the parameters of a constructor, with ``self`` if it is called on its class."""
-    return (*first_parameter(call, draft.evaluator), *PARAMETERS[id])
+    return (*first_parameter(call, facts.evaluator), *PARAMETERS[id])
 
 
-def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
+def context_arguments(call: ast.Call, id: str, facts: FileFacts) -> _Arguments:
     """Return the arguments of a constructor. Raise Refused if any that is needed is missing."""
-    arguments = call_arguments(parameters_of(call, id, draft), call)
+    arguments = call_arguments(parameters_of(call, id, facts), call)
     needed = ("url", "protocol", *(["model_name"] if id == "TS050" else []))
     if not arguments.keys() >= set(needed):
         raise Refused(f"give the context its {', '.join(needed)} in the call")
@@ -216,25 +216,25 @@ def context_arguments(call: ast.Call, id: str, draft: Draft) -> _Arguments:
 # ------------------------------------------- values that a context and its uses have in common
 
 
-def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
+def same_at(node: ast.expr, use: ast.Call, facts: FileFacts) -> bool:
     """True if an argument of a context has the same value at a use of the context.
 
     Attributes of objects may change between functions.
     """
-    if getattr(use.func, "value", None) is _creation(node, draft):
+    if getattr(use.func, "value", None) is _creation(node, facts):
         return True  # both are one expression
-    places = draft.evaluator.scopes.places
+    places = facts.evaluator.scopes.places
     is_here = places[node].scope is places[use].scope
     parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
     if not all(isinstance(part, _PLAIN if is_here else _FIXED) for part in parts):
         return False
     names = [part for part in parts if isinstance(part, ast.Name)]
-    return all(_is_fixed(name, use, draft) for name in names)
+    return all(_is_fixed(name, use, facts) for name in names)
 
 
-def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
+def _is_fixed(node: ast.Name, use: ast.Call, facts: FileFacts) -> bool:
     """True if a variable has one value besides ``NAME = None``, or none after the context."""
-    scopes, context = draft.evaluator.scopes, getattr(use.func, "value", use)
+    scopes, context = facts.evaluator.scopes, getattr(use.func, "value", use)
     at_node, at_use = scopes.places[node], scopes.places[use]
     owner = at_node.scope.owner(node.id)
     if at_use.scope.owner(node.id) is not owner:
@@ -242,15 +242,15 @@ def _is_fixed(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
     bindings = owner.bindings[node.id] if owner else []  # none for what a star import binds
     is_local = all(item.place.scope is at_use.scope for item in bindings)
     made = [(item.node, item.steps) for item in scopes.bindings(context)]
-    if is_local and made == [(_creation(node, draft), ())] and _follows(at_use, at_node):
+    if is_local and made == [(_creation(node, facts), ())] and _follows(at_use, at_node):
         return not any(_follows(item.place, at_node) for item in bindings)
     values = [item for item in bindings if getattr(item.node, "value", ...) is not None]
     return len(values) < 2 and not any(map(_is_of_a_loop, values))
 
 
-def _creation(node: ast.expr, draft: Draft) -> ast.Call:
+def _creation(node: ast.expr, facts: FileFacts) -> ast.Call:
     """Return the call that creates a context with an argument."""
-    return next(part for part in draft.flows.around(node) if isinstance(part, ast.Call))
+    return next(part for part in facts.flows.around(node) if isinstance(part, ast.Call))
 
 
 def _follows(place: Place, first: Place) -> bool:

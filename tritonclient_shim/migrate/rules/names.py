@@ -6,9 +6,19 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
+from typing import Sequence
 
-from tritonclient_shim.migrate.draft import Draft
-from tritonclient_shim.migrate.options import Plan, Refused
+from tritonclient_shim.migrate.decisions import (
+    Decisions,
+    Plan,
+    Refused,
+    Rewrite,
+    rewrite,
+    unchanged,
+)
+from tritonclient_shim.migrate.edits import Define, Edit, Import, Remove, new_text, replaced
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -50,59 +60,61 @@ def is_test(node: ast.AST) -> bool:
     return is_not or isinstance(node, (ast.If, ast.While, ast.Assert, ast.BoolOp))
 
 
-def protocol(node: ast.AST, draft: Draft) -> Plan:
+def protocol(node: ast.AST, facts: FileFacts) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name in ("GRPC", "HTTP"):
-        return Plan(draft.quoted(name.lower()))
-    if isinstance(draft.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
-        return Plan("str")
+        return rewrite(node, facts.quoted(name.lower()))
+    if isinstance(facts.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
+        return rewrite(node, "str")
     raise Refused(_BY_NAME)
 
 
-def protocol_from_text(node: ast.AST, draft: Draft) -> Plan:
+def protocol_from_text(node: ast.AST, facts: FileFacts) -> Plan:
     """``ProtocolType.from_str(text)`` → ``protocol_name(text)``, which refuses other names."""
     what = "the protocol's name in lower case"
     if not isinstance(node, ast.Call):
-        return Plan("{protocol_name}", what=what)
+        return rewrite(node, "{protocol_name}", what=what)
     if len(node.args) != 1:
         raise Refused("expected from_str(text)")
     known = _literal(node)
-    return Plan(draft.quoted(known)) if known else Plan("{protocol_name}({0})", node.args, what)
+    if known:
+        return rewrite(node, facts.quoted(known))
+    return rewrite(node, "{protocol_name}({0})", *node.args, what=what)
 
 
-def protocol_of(node: ast.expr, draft: Draft) -> str:
+def protocol_of(node: ast.expr, facts: FileFacts) -> str:
     """Return ``grpc`` or ``http``; '' if the program chooses.
 
     ``--to`` decides only what the source does not: each of several written protocols stays.
     """
-    written = written_protocol(node, draft)
+    written = written_protocol(node, facts)
     if written:
         return written
-    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    values, bindings = facts.evaluator.of(node), facts.evaluator.scopes.bindings(node)
     names = {_name_of(value) for value in values}
     choices: list[ast.AST] = [item.node for item in bindings] or [node]
     is_choice = len(choices) > 1 or isinstance(choices[0], (ast.IfExp, ast.Subscript))
-    if draft.options.to and (is_choice or "" in names or not names):
-        return draft.options.to
-    is_named = any(any(map(is_protocol, draft.evaluator.of(part))) for part in ast.walk(node))
+    if facts.options.to and (is_choice or "" in names or not names):
+        return facts.options.to
+    is_named = any(any(map(is_protocol, facts.evaluator.of(part))) for part in ast.walk(node))
     if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
         raise Refused(_BY_NAME)
-    if not any(map(is_protocol, values)) and not draft.options.allows(UnsafeChange.CONNECT):
+    if not any(map(is_protocol, values)) and not facts.options.allows(UnsafeChange.CONNECT):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""
 
 
-def written_protocol(node: ast.expr, draft: Draft) -> str:
+def written_protocol(node: ast.expr, facts: FileFacts) -> str:
     """Return the protocol that an expression or its only assignment names; '' for none."""
-    number = draft.constant(node)
+    number = facts.constant(node)
     if number in (0, 1) and not isinstance(number, bool):
         return PROTOCOLS[int(str(number))]
-    values, bindings = draft.evaluator.of(node), draft.evaluator.scopes.bindings(node)
+    values, bindings = facts.evaluator.of(node), facts.evaluator.scopes.bindings(node)
     names = {_name_of(value) for value in values}
     sources: list[ast.AST] = [item.node for item in bindings] or [node]
     source = sources[0] if len(sources) == 1 else None
-    is_name = isinstance(source, ast.Attribute) and draft.evaluator.names(source)
+    is_name = isinstance(source, ast.Attribute) and facts.evaluator.names(source)
     is_written = is_name or source in [getattr(value, "creation", ...) for value in values]
     return names.pop() if is_written and len(names) == 1 else ""
 
@@ -127,83 +139,105 @@ def _literal(call: ast.Call) -> str:
 # --------------------------------------------------------------------------- formats and flags
 
 
-def output_format(node: ast.AST, draft: Draft) -> Plan:
+def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     """``RAW`` → 0, ``(CLASS, k)`` → k, ``(RAW, handle)`` → the region; also in a variable."""
-    name, outer = getattr(node, "attr", ""), draft.flows.parents[node]
+    name, outer = getattr(node, "attr", ""), facts.flows.parents[node]
     if name == "ResultFormat":
         raise Refused("write ResultFormat.RAW where an output is")
     is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
-    reads, first = draft.around_result(node), last_name(variable)
+    reads, first = facts.around_result(node), last_name(variable)
     if any(map(is_test, reads)):
         raise Refused("compare the format by ==: its number is not true, and no object of its own")
     tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
     pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
-    is_taken = variable is not node and draft.beside.linked  # perhaps
+    is_taken = variable is not node and facts.beside.linked  # perhaps
     if is_class and (not pairs or pairs != reads or is_taken):
         raise Refused("write (ResultFormat.CLASS, k) where an output is")
-    unknown = [] if is_class else [x for x in pairs if not draft.flows.of(x.elts[1])]
-    if unknown and draft.beside.linked:
+    unknown = [] if is_class else [x for x in pairs if not facts.flows.of(x.elts[1])]
+    if unknown and facts.beside.linked:
         raise Refused("create the region of the output in the file that uses it")
 
-    def carry_out() -> None:
-        for pair in pairs:
-            draft.write(pair, "{0}", pair.elts[1])
-        if is_class and isinstance(outer, ast.Assign):
-            draft.edits.remove(outer)
-
+    edits: list[Edit] = [replaced(pair, "{0}", pair.elts[1]) for pair in pairs]
+    if is_class and isinstance(outer, ast.Assign):
+        edits.append(Remove(outer))
+    elif not is_class and outer not in pairs:
+        has_variable = isinstance(outer, ast.Assign)  # else the constant of the file is the name
+        edits.append(replaced(node, "0" if has_variable else "{RAW}"))
     unsafe = (UnsafeChange.DECIMALS,) if is_class else ()
     if unknown:
         unsafe = (UnsafeChange.HANDLES,)
-    is_named = isinstance(outer, ast.Assign)  # else the constant of the file has the name
-    form = "" if is_class or outer in pairs else "0" if is_named else "{RAW}"
-    return Plan(form, what="classes or a region" if pairs else "RAW", unsafe=unsafe, also=carry_out)
+    return Rewrite("classes or a region" if pairs else "RAW", unsafe, tuple(edits))
 
 
-def flag(node: ast.AST, draft: Draft) -> Plan:
+def flag(node: ast.AST, facts: FileFacts) -> Plan:
     """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name not in FLAGS:
         raise Refused("pass sequence_start and sequence_end to the request")
-    return Plan(f"{{{name}}}", what="a constant of the file")
+    return rewrite(node, f"{{{name}}}", what="a constant of the file")
 
 
 # ------------------------------------------------------------------------------- v1's exception
 
 
-def exception(node: ast.AST, draft: Draft) -> Plan:
+def exception(node: ast.AST, facts: FileFacts) -> Plan:
     """Use tritonclient's exception, with v1's name. Over HTTP, handlers also catch OSError."""
     call, node = (node, node.func) if isinstance(node, ast.Call) else (None, node)
-    if draft.errors_stay:
+    if facts.errors_stay:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if getattr(node, "attr", _NAME) != _NAME:
-        return _message(node, call, draft)
-    if draft.beside.speaks_http and catches_files(node, draft):
+        return _message(node, call, facts)
+    if facts.beside.speaks_http and catches_files(node, facts):
         raise Refused(FILES)
-    parent = draft.flows.parents[node]
-    is_in_tuple = isinstance(parent, ast.Tuple)
-    handler = draft.flows.parents[parent] if is_in_tuple else parent
-    caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
-
-    def carry_out() -> None:
-        name = draft.text(node)
-        if isinstance(node, ast.Attribute) or name == _NAME:
-            name = draft.imported(_IMPORT)
-        if _may_be_os_error(draft) and caught and "OSError" not in draft.text(caught):
-            name = f"{name}, OSError" if is_in_tuple else f"({name}, OSError)"
-        if name != draft.text(node):
-            draft.write(node, "{0}", name)
-
-    return Plan(what="tritonclient's exception", also=carry_out)
+    return _ErrorPlan("tritonclient's exception", (), node, facts)
 
 
-def _may_be_os_error(draft: Draft) -> bool:
+@dataclass(frozen=True)
+class _ErrorPlan(Plan):
+    """Tritonclient's exception, with OSError beside it where a client may raise that."""
+
+    node: ast.AST
+    facts: FileFacts
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits: the clients decide if errors may be OSError."""
+        facts, node = self.facts, self.node
+        parent = facts.flows.parents[node]
+        is_in_tuple = isinstance(parent, ast.Tuple)
+        handler = facts.flows.parents[parent] if is_in_tuple else parent
+        caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
+        form = "{old}"
+        if caught and may_be_os_error(decisions, facts) and "OSError" not in facts.text(caught):
+            form = "{old}, OSError" if is_in_tuple else "({old}, OSError)"
+        is_own = isinstance(node, ast.Attribute) or facts.text(node) == _NAME
+        if is_own:
+            return [replaced(node, form.replace("{old}", "{0}"), Import(_IMPORT))]
+        return [replaced(node, form)]
+
+
+@dataclass(frozen=True)
+class _MessagePlan(Plan):
+    """A call of ``message()``: the same, or of a helper if an OSError without it may come."""
+
+    call: ast.Call
+    error: ast.expr
+    facts: FileFacts
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edits: the clients decide if errors may be OSError."""
+        if not may_be_os_error(decisions, self.facts):
+            return ()
+        return [replaced(self.call, "{message_of}({0})", self.error)]
+
+
+def may_be_os_error(decisions: Decisions, facts: FileFacts) -> bool:
     """True if the errors of a client may be OSError, as over HTTP."""
-    return "http" in draft.modules or draft.beside.speaks_http
+    return "http" in decisions.protocols or facts.beside.speaks_http
 
 
-def catches_files(node: ast.AST, draft: Draft) -> bool:
+def catches_files(node: ast.AST, facts: FileFacts) -> bool:
     """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
-    around = [x for x in draft.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
+    around = [x for x in facts.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
     if len(around) < 2:
         return False
     handler, block = around[:2]
@@ -218,44 +252,42 @@ def catches_files(node: ast.AST, draft: Draft) -> bool:
     return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
 
 
-def error_id(node: ast.AST, draft: Draft) -> Plan:
+def error_id(node: ast.AST, facts: FileFacts) -> Plan:
     """``server_id()`` or ``request_id()`` of an error that is only printed → ``None``."""
-    stays = draft.errors_stay and draft.options.allows(UnsafeChange.PRINTED_IDS)
-    if stays or not draft.is_printed(node):
+    stays = facts.errors_stay and facts.options.allows(UnsafeChange.PRINTED_IDS)
+    if stays or not facts.is_printed(node):
         raise Refused(UNNUMBERED)
-    return Plan("None", unsafe=(UnsafeChange.PRINTED_IDS,))
+    return rewrite(node, "None", unsafe=(UnsafeChange.PRINTED_IDS,))
 
 
-def _message(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
+def _message(node: ast.AST, call: ast.Call | None, facts: FileFacts) -> Plan:
     """Keep ``message()``, or use a helper if an OSError without it may come."""
     if not isinstance(node, ast.Attribute) or node.attr != "message":
         raise Refused("errors do not tell it any more")
-    form = "{message_of}({0})" if call and _may_be_os_error(draft) else ""
-    return Plan(form, [node.value], "the same, or message_of(error)")
+    what = "the same, or message_of(error)"
+    return _MessagePlan(what, (), call, node.value, facts) if call else unchanged(what)
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
 
 
-def numpy_name(node: ast.AST, draft: Draft) -> Plan:
+def numpy_name(node: ast.AST, facts: FileFacts) -> Plan:
     """``np.object`` → ``object``."""
     target = node.func if isinstance(node, ast.Call) else node  # np.bool(value)
     name = target.attr if isinstance(target, ast.Attribute) else ""
     if name not in _TYPES:
         raise Refused("write a list of the types that are meant")
-    return Plan(_TYPES[name], at=target)
+    return rewrite(target, _TYPES[name])
 
 
-def future_name(node: ast.AST, draft: Draft) -> Plan:
+def future_name(node: ast.AST, facts: FileFacts) -> Plan:
     """``from future.utils import iteritems`` → ``iteritems = dict.items``."""
     names = node.names if isinstance(node, ast.ImportFrom) else []
     if not names or not all(item.name in _METHODS and not item.asname for item in names):
         raise Refused("use items(), values() and keys(), which Python 3 has")
 
-    def carry_out() -> None:
-        assert isinstance(node, ast.stmt)
-        draft.edits.remove(node)
-        for item in names:
-            draft.assignments[item.name] = f"{item.name} = {_METHODS[item.name]}"
-
-    return Plan(what="a method of dict", also=carry_out)
+    assert isinstance(node, ast.stmt)
+    edits: list[Edit] = [Remove(node)]
+    for item in names:
+        edits.append(Define(item.name, new_text(f"{item.name} = {_METHODS[item.name]}")))
+    return Rewrite("a method of dict", (), tuple(edits))

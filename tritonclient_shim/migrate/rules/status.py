@@ -8,10 +8,19 @@ from __future__ import annotations
 import ast
 from typing import Tuple
 
-from tritonclient_shim.migrate.draft import Draft, call_arguments, owner
+from tritonclient_shim.migrate.decisions import Plan, Refused, Rewrite, rewrite, unchanged
+from tritonclient_shim.migrate.edits import Replace, replaced
+from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner
 from tritonclient_shim.migrate.flows import CLOSING, Group
-from tritonclient_shim.migrate.options import Plan, Refused
-from tritonclient_shim.migrate.rules.models import Contexts, Form, Rule, is_entered, same_at
+from tritonclient_shim.migrate.rules.models import (
+    Contexts,
+    Form,
+    Rule,
+    context_arguments,
+    is_entered,
+    same_at,
+)
+from tritonclient_shim.migrate.rules.names import protocol_of
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
@@ -22,7 +31,7 @@ _STATISTICS = "infer_stats"
 _LACKS = frozenset((_STATISTICS, "SerializeToString", "ListFields", "DESCRIPTOR"))
 _CONFIG = "{config_with_platform}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-#: A node, its new text in the form of `Draft.write`, and the text's parts.
+#: A node, the form of its new text, and the text's parts.
 _Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
 #: v1's enums → the name of a number.
 _NAMES = {
@@ -35,9 +44,9 @@ _NAMES = {
 def renamed(name: str) -> Rule:
     """Return a rule that gives a method another name, also where it is not called."""
 
-    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    def rule(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         method: ast.AST = getattr(call, "func", call)
-        return Plan(f"{{0}}.{name}", [getattr(method, "value", method)], name, at=method)
+        return rewrite(method, f"{{0}}.{name}", getattr(method, "value", method), what=name)
 
     return rule
 
@@ -48,77 +57,79 @@ def asked(change: UnsafeChange | None = None) -> Rule:
     ``change``: what the program may notice in any case.
     """
 
-    def rule(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+    def rule(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe = [] if change is None else [change]
         if contexts.starts:
             unsafe.append(UnsafeChange.LAST_REQUEST)
         variable = contexts.client(owner(call))
-        form = "{0}" if variable else ""
-        return Plan(form, [variable], "the same", tuple(unsafe), at=owner(call))
+        if not variable:
+            return unchanged(unsafe=tuple(unsafe))
+        return rewrite(owner(call), "{0}", variable, what="the same", unsafe=tuple(unsafe))
 
     return rule
 
 
-def correlation_id(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+def correlation_id(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``correlation_id()`` → the argument of the context; an object has the method."""
     if contexts.form is Form.OBJECT:
-        return Plan(what="the same")
-    return Plan("{0}", [contexts.sequence() or "0"], "the sequence's id")
+        return unchanged()
+    return rewrite(call, "{0}", contexts.sequence() or "0", what="the sequence's id")
 
 
-def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
+def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
-    reads = _config_reads(call, draft, contexts.group)
+    reads = _config_reads(call, facts, contexts.group)
     if reads:
         is_test = any(isinstance(read, ast.Compare) for read, _, _ in reads)
-        return Plan(
+        return Rewrite(
             what="get_model_config(model_name)",
             unsafe=(UnsafeChange.LOADED_MODEL,) if is_test else (),
-            also=lambda: _change_reads(reads, draft),
+            own_edits=_changed_reads(reads, facts, contexts.group),
         )
-    model = _model(call, draft, contexts.group)
+    model = _model(call, facts, contexts.group)
     unsafe = [UnsafeChange.STATUS_OF_ALL] if model is None else []
     parts = (owner(call), model or "")
-    results = draft.results(call)
-    if results and all(map(draft.is_printed, results)):
+    results = facts.results(call)
+    if results and all(map(facts.is_printed, results)):
         name = "get_inference_statistics"
         unsafe.append(UnsafeChange.PRINTED_STATUS)
         form = f"{{0}}.{name}({{1}})" if model else f"{{0}}.{name}()"
-        return Plan(form, parts, f"{name}(model_name)", tuple(unsafe))
-    statistics = _statistics(draft)
-    lacks = draft.flows.attributes & _LACKS
-    if statistics and all(map(draft.is_printed, statistics)):
+        return rewrite(call, form, *parts, what=f"{name}(model_name)", unsafe=tuple(unsafe))
+    statistics = _statistics(facts)
+    lacks = facts.flows.attributes & _LACKS
+    if statistics and all(map(facts.is_printed, statistics)):
         lacks -= {_STATISTICS}
         unsafe.append(UnsafeChange.PRINTED_STATISTICS)
-    lacks |= {"HasField"} if draft.asks_for("config", "ready_state_reason") else set()
+    lacks |= {"HasField"} if facts.asks_for("config", "ready_state_reason") else set()
     if lacks:
         raise Refused(f"do without {min(lacks)} of a status: it has no successor")
-    if model and draft.is_dropped(call):  # it asks if the model is there
-        return Plan("{0}.get_model_config({1})", parts, "get_model_config(name)")
-    is_shown = draft.beside.linked or draft.shows(lambda x: getattr(x, "of", "") == STATUS)
+    if model and facts.is_dropped(call):  # it asks if the model is there
+        return rewrite(call, "{0}.get_model_config({1})", *parts, what="get_model_config(name)")
+    is_shown = facts.beside.linked or facts.shows(lambda x: getattr(x, "of", "") == STATUS)
     more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
     unsafe.append(UnsafeChange.STATUS)
-    return Plan(f"{{server_status}}({{0}}{more})", parts, "server_status(client)", tuple(unsafe))
+    form = f"{{server_status}}({{0}}{more})"
+    return rewrite(call, form, *parts, what="server_status(client)", unsafe=tuple(unsafe))
 
 
-def _statistics(draft: Draft) -> list[ast.AST]:
+def _statistics(facts: FileFacts) -> list[ast.AST]:
     """Return the reads of a status's statistics."""
-    nodes = draft.flows.parents
+    nodes = facts.flows.parents
     return [node for node in nodes if getattr(node, "attr", "") == _STATISTICS]
 
 
-def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
+def _config_reads(call: ast.Call, facts: FileFacts, contexts: Group) -> list[_Read]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
-    group, parents = next(iter(draft.flows.of(call)), None), draft.flows.parents
+    group, parents = next(iter(facts.flows.of(call)), None), facts.flows.parents
     closes = any(last_name(use.func) in CLOSING for use in contexts.calls)
-    closes |= is_entered(contexts, draft)
+    closes |= is_entered(contexts, facts)
     outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
     if group is None or group.escapes or group.calls or outlives:
         return []
     reads: list[_Read] = [(call, "{0}", (owner(call),))]
     for models in group.taken:
         outer = parents[models] if models.attr == "model_status" else None
-        configs = draft.around_result(outer) if isinstance(outer, ast.Subscript) else []
+        configs = facts.around_result(outer) if isinstance(outer, ast.Subscript) else []
         known = [x for x in configs if isinstance(x, ast.Attribute) and x.attr == "config"]
         if isinstance(outer, ast.Compare) and isinstance(outer.ops[-1], (ast.In, ast.NotIn)):
             opposite = "not " if isinstance(outer.ops[0], ast.NotIn) else ""
@@ -130,49 +141,52 @@ def _config_reads(call: ast.Call, draft: Draft, contexts: Group) -> list[_Read]:
         else:
             return []
     # errors come with the reads now: the program has to catch them where it did
-    blocks = {node for node in draft.flows.around(call) if isinstance(node, _BLOCKS)}
-    is_late = not all(blocks.issubset(draft.flows.around(read)) for read, _, _ in reads)
-    if _model(call, draft, contexts) != "":  # v1 raised an error if the server lacked it
+    blocks = {node for node in facts.flows.around(call) if isinstance(node, _BLOCKS)}
+    is_late = not all(blocks.issubset(facts.flows.around(read)) for read, _, _ in reads)
+    if _model(call, facts, contexts) != "":  # v1 raised an error if the server lacked it
         is_late |= any(isinstance(read, ast.Compare) for read, _, _ in reads)
-    return [] if len(reads) < 2 or is_late and draft.is_tried(call) else reads
+    return [] if len(reads) < 2 or is_late and facts.is_tried(call) else reads
 
 
-def _change_reads(reads: list[_Read], draft: Draft) -> None:
+def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tuple[Replace, ...]:
     """Put the client in the place of the status, and ask it for each configuration."""
+    creations = [context_arguments(item, "TS025", facts) for item in contexts.creations]
+    protocols = {protocol_of(item["protocol"], facts) for item in creations}
     # over gRPC, the platform of models with a backend is ''
-    has_all = draft.modules == {"grpc"} and "platform" not in draft.flows.attributes
-    for read, form, parts in reads:
-        config = "{0}.get_model_config({1}).config" if has_all else form
-        draft.write(read, config if form == _CONFIG else form, *parts)
+    has_all = protocols == {"grpc"} and "platform" not in facts.flows.attributes
+    config = "{0}.get_model_config({1}).config" if has_all else _CONFIG
+    return tuple(
+        replaced(read, config if form == _CONFIG else form, *parts) for read, form, parts in reads
+    )
 
 
-def _model(call: ast.Call, draft: Draft, contexts: Group) -> str | None:
+def _model(call: ast.Call, facts: FileFacts, contexts: Group) -> str | None:
     """Return the model of the contexts, '' for none. None: it has no name that is known here."""
     models = set()
     for item in contexts.creations:
         name = call_arguments(PARAMETERS["TS025"], item).get("model_name")
-        if name is None or draft.constant(name) is None:
+        if name is None or facts.constant(name) is None:
             models.add("")
-        elif same_at(name, call, draft):
-            models.add(draft.text(name))
+        elif same_at(name, call, facts):
+            models.add(facts.text(name))
         else:
             return None
     return models.pop() if len(models) == 1 else None
 
 
-def state(node: ast.AST, draft: Draft) -> Plan:
+def state(node: ast.AST, facts: FileFacts) -> Plan:
     """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the helpers."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return Plan(what="import")
+        return unchanged("import")
     name, arguments, form = last_name(node), getattr(node, "args", []), ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr == "Name":
             form = _NAMES.get(last_name(node.func.value), "")
         elif node.func.attr == "Value" and len(arguments) == 1:
-            name, arguments = str(draft.constant(arguments[0])), []
+            name, arguments = str(facts.constant(arguments[0])), []
     if name.isupper():  # codes of requests have no common start
         is_plain = name.startswith(("MODEL_", "SERVER_", "SUCCESS"))
         form = f"{{{name}}}" if is_plain else f"{{RequestStatusCode}}.{name}"
     if not form or form.count("{0}") != len(arguments):
         raise Refused("do without v1's messages: no server has them")
-    return Plan(form, arguments, "a state or code of the helpers")
+    return rewrite(node, form, *arguments, what="a state or code of the helpers")

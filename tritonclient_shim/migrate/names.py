@@ -1,0 +1,100 @@
+"""The names that new text uses: of helpers, and of imports."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tritonclient_shim.migrate.decisions import Decisions
+from tritonclient_shim.migrate.emitted import import_text, is_written
+from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
+
+#: The import that replaces an import of v1's configurations.
+_CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
+_ERROR_NAME = "InferenceServerException"
+
+
+@dataclass(frozen=True)
+class NewNames:
+    """Chooses names that the file does not have for something else."""
+
+    facts: FileFacts
+    decisions: Decisions
+
+    @cached_property
+    def helper_facts(self) -> frozenset[str]:
+        """Return what is certain of the file, by which the helpers are chosen."""
+        certain = set()
+        protocols = self.decisions.protocols | self.facts.beside.protocols
+        if len(protocols) == 1:
+            certain.add(f"over_{next(iter(protocols))}")
+        if self.decisions.connects:
+            certain.add("over_both")
+        if not self.facts.may_ask_for_classes:
+            certain.add("without_classes")
+        if not self.decisions.sends_headers:
+            certain.add("without_headers")
+        if not self.decisions.shares_clients:
+            certain.add("without_threads")
+        if self.facts.has_plain_requests:
+            certain.add("plain_requests")
+        return frozenset(certain)
+
+    def is_written(self, helper: str) -> bool:
+        """True if the file has a helper already, from an earlier migration."""
+        return is_written(helper, self.helper_facts, self.facts.full_text)
+
+    def of_helper(self, helper: str) -> str:
+        """Return the name of a helper in the file."""
+        return helper if self.is_written(helper) else self.facts.free_name(helper)
+
+    def of_import(self, line: str) -> str:
+        """Return the name that an import of one name binds in the file."""
+        name = _bound(_imported(line))
+        return name if self._has_import(name, line) else self.facts.free_name(name)
+
+    def import_line(self, line: str) -> str:
+        """Return an import of one name, with the name that it binds in the file."""
+        statement, name = ast.parse(line).body[0], self.of_import(line)
+        imported = _imported(line).name
+        if name == imported:
+            return line
+        assert isinstance(statement, (ast.Import, ast.ImportFrom))
+        return import_text(statement, [ast.alias(imported, name)])
+
+    def _has_import(self, name: str, line: str) -> bool:
+        """True if a name is only that of an import, or of the v1 name that it replaces."""
+        if name == _ERROR_NAME and self.facts.errors_stay:
+            return False
+        evaluator = self.facts.evaluator
+        scopes = evaluator.scopes.of_node.values()
+        bindings = [x for scope in scopes for x in scope.bindings.get(name, ())]
+        if any(not self._is_import(binding.node, name, line) for binding in bindings):
+            return False
+        nodes = (x for x in self.facts.flows.parents if isinstance(x, ast.Name) and x.id == name)
+        return bool(bindings) or all(map(evaluator.is_provided, nodes))
+
+    def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
+        """True for a name of an import, or of what it replaces: v1's exception or a module."""
+        if not isinstance(node, ast.alias):
+            return False
+        symbol = self.facts.evaluator.imports.symbols[node]
+        if symbol == ERROR and name == _ERROR_NAME:
+            return True
+        if symbol == CONFIGS and line == _CONFIGS_IMPORT and CONFIGS not in self.decisions.kept:
+            return True
+        statement: Any = self.facts.flows.parents[node]
+        return import_text(statement, [node]) == line
+
+
+def _imported(line: str) -> ast.alias:
+    """Return what an import of one name imports."""
+    statement: Any = ast.parse(line).body[0]
+    name: ast.alias = statement.names[0]
+    return name
+
+
+def _bound(name: ast.alias) -> str:
+    return name.asname or name.name
