@@ -44,7 +44,7 @@ def add(table: Table, client_id: int, callback: Callback | None) -> None:
 
 def complete(table: Table, client_id: int, text: str) -> None:
     """Complete an inference with a text that identifies the reply."""
-    table.complete(client_id, TransportError(text))
+    table.keep_outcome(client_id, TransportError(text))
 
 
 def text_of(answer: Exchange) -> str:

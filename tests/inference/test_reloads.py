@@ -118,7 +118,7 @@ def test_other_labels_by_another_process(
     with InferContext(url, protocol, "classify") as context:
         assert top(context) == (9, 9.0, "l9")
         with monkeypatch.context() as patch:
-            patch.setattr(models, "loaded", lambda: None)
+            patch.setattr(models, "note_load", lambda: None)
             reloading.change("classify", "l9", "nine", "labels.txt")
             assert top(context) == (9, 9.0, "l9")
             patch.setattr(models, "BELIEVED", 0.0)

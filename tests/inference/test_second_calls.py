@@ -8,13 +8,22 @@ from typing import Any
 import pytest
 
 from testbed import TritonServer
+from tests.conftest import StartTriton
 from tests.equivalence import sides
 
-#: Files of scenarios without models that keep a state, and without models that are loaded again.
+#: Scenarios whose inferences are made twice: without models that keep a state or are loaded.
 FILES = (
     "classes", "datatypes", "inputs", "options", "outputs", "refusals",
     "shared_memory", "strings",
 )  # fmt: skip
+GENERATED = [f"generated.{seed}" for seed in range(30)]
+REPEATED = [
+    *[pytest.param(file, protocol) for protocol in sides.PROTOCOLS for file in FILES],
+    pytest.param("streaming", "grpc"),
+]
+#: Scenarios that are played twice, since each request changes the model.
+SEQUENCES = [name for name in sides.scenarios("sequences") if not name.endswith(".pipelined")]
+LOADING = ["loading.load_and_unload", "loading.unloaded"]
 #: The mark of the second call's steps: see tests/equivalence/program/repeating.py.
 AGAIN = "again: "
 
@@ -32,13 +41,40 @@ def pairs_of(steps: Any) -> list[tuple[str, Any, Any]]:
     return pairs
 
 
-@pytest.mark.parametrize("protocol", sides.PROTOCOLS)
-@pytest.mark.parametrize("file", FILES)
-def test_second_calls(triton: TritonServer, tmp_path: Path, file: str, protocol: str) -> None:
-    """A second equal call has the results, or the error, of the first one."""
-    observed = sides.facade(triton).run(
-        tmp_path, protocol, sides.scenarios(file), sides.token(), program="repeating.py"
-    )
+def check(
+    server: TritonServer, folder: Path, protocol: str, names: list[str], program: str
+) -> None:
+    """Check that whatever a program observes twice is equal."""
+    side = sides.facade(server)
+    observed = side.run(folder, protocol, names, sides.token(), program=program)
     pairs = [pair for steps in observed.values() for pair in pairs_of(steps)]
     assert pairs, observed
     assert [pair for pair in pairs if pair[1] != pair[2]] == []
+
+
+@pytest.mark.parametrize(("file", "protocol"), REPEATED)
+def test_second_calls(triton: TritonServer, tmp_path: Path, file: str, protocol: str) -> None:
+    """A second equal call has the results, or the error, of the first one."""
+    check(triton, tmp_path, protocol, sides.scenarios(file), "repeating.py")
+
+
+@pytest.mark.parametrize("protocol", sides.PROTOCOLS)
+def test_second_calls_of_random_programs(
+    triton: TritonServer, tmp_path: Path, protocol: str
+) -> None:
+    """A second equal call after random other calls has the outcome of the first one."""
+    check(triton, tmp_path, protocol, GENERATED, "repeating.py")
+
+
+@pytest.mark.parametrize("protocol", sides.PROTOCOLS)
+def test_second_sequences(triton: TritonServer, tmp_path: Path, protocol: str) -> None:
+    """A sequence that is sent a second time on its context has the results of the first time."""
+    check(triton, tmp_path, protocol, SEQUENCES, "replaying.py")
+
+
+@pytest.mark.parametrize("protocol", sides.PROTOCOLS)
+def test_second_calls_of_loaded_models(
+    start_triton: StartTriton, tmp_path: Path, protocol: str
+) -> None:
+    """A second equal call has the outcome of the first one, after each load and unload."""
+    check(start_triton(models=["simple"]), tmp_path, protocol, LOADING, "repeating.py")

@@ -110,7 +110,7 @@ def plain_arguments(inputs: Any, outputs: Any) -> RunArguments:
 )
 def test_types_of_arrays(array: Any, datatype: str) -> None:
     """An undeclared input has the type of its arrays."""
-    result = SERVER.complete(profile(), plain_arguments({"x": [array]}, {"y": 1}))
+    result = SERVER.with_tensors_of(profile(), plain_arguments({"x": [array]}, {"y": 1}))
     assert result.inputs["x"].datatype == datatype
     assert list(result.outputs) == ["y"]
 
@@ -126,7 +126,7 @@ def test_types_of_arrays(array: Any, datatype: str) -> None:
 def test_arrays_that_are_no_tensor(value: Any) -> None:
     """Types that v2 lacks or that differ are refused, not reinterpreted."""
     with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
-        SERVER.complete(profile(), plain_arguments({"x": value}, {}))
+        SERVER.with_tensors_of(profile(), plain_arguments({"x": value}, {}))
 
 
 def test_declared_models_stay_as_they_are() -> None:
@@ -135,7 +135,7 @@ def test_declared_models_stay_as_they_are() -> None:
     triton = ModelProfile("m", 0, {}, {})
     for known in (whole, triton):
         other = plain_arguments({"z": [np.zeros(1)]}, {"w": 1})
-        assert known.dialect.complete(known, other) is known
+        assert known.dialect.with_tensors_of(known, other) is known
 
 
 def request(**changes: Any) -> V1Request:

@@ -55,7 +55,7 @@ class DaemonExecutor(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""
         future: Future[Any] = Future()
-        self.execute(partial(complete, future, partial(fn, *args, **kwargs)))
+        self.execute(partial(fulfil, future, partial(fn, *args, **kwargs)))
         return future
 
     def execute(self, job: Job) -> None:
@@ -115,7 +115,7 @@ def _run(job: Job) -> None:
         threading.excepthook(threading.ExceptHookArgs(args))
 
 
-def complete(future: Future[Any], act: Job) -> None:
+def fulfil(future: Future[Any], act: Job) -> None:
     """Run a job. Its result, or its exception, is the future's."""
     if not future.set_running_or_notify_cancel():
         return

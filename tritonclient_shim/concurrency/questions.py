@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Callable, Hashable, TypeVar
 
 from tritonclient_shim.concurrency import forks
-from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor, complete
+from tritonclient_shim.concurrency.daemon_executor import DaemonExecutor, fulfil
 
 _Answer = TypeVar("_Answer")
 
@@ -80,7 +80,7 @@ class Questions:
 
         has_thread = False
         try:
-            DaemonExecutor(1, "question", 0.0).execute(partial(complete, question.answer, asked))
+            DaemonExecutor(1, "question", 0.0).execute(partial(fulfil, question.answer, asked))
             has_thread = True
         finally:  # a signal's handler may raise too
             if not has_thread:

@@ -98,7 +98,7 @@ class Dialect:
     def check_request(self, profile: ModelProfile, request: V1Request) -> None:
         """Raise InvalidRequest for a request that needs what the server does not have."""
 
-    def complete(self, profile: ModelProfile, arguments: RunArguments) -> ModelProfile:
+    def with_tensors_of(self, profile: ModelProfile, arguments: RunArguments) -> ModelProfile:
         """Return the profile with the tensors that only these arguments declare.
 
         Return the profile itself if the server declares all. Raise InferenceServerException for
@@ -107,7 +107,7 @@ class Dialect:
         return profile
 
     def with_types(self, profile: ModelProfile, request: V1Request) -> V1Request:
-        """Return the request with the data types of a profile of :meth:`complete`."""
+        """Return the request with the data types of a profile of :meth:`with_tensors_of`."""
         return request
 
     def may_have_inputs(self, profile: ModelProfile) -> bool:

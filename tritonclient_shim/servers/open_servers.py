@@ -206,7 +206,7 @@ class OpenServer(Dialect):
             "UNIMPLEMENTED",
         )
 
-    def complete(self, profile: ModelProfile, arguments: RunArguments) -> ModelProfile:
+    def with_tensors_of(self, profile: ModelProfile, arguments: RunArguments) -> ModelProfile:
         """Return the profile with the tensors that a request names, typed as its arrays.
 
         Return the profile itself if the model declares all. Raise InferenceServerException for
@@ -229,7 +229,7 @@ class OpenServer(Dialect):
         return replace(profile, inputs=inputs, outputs=outputs)
 
     def with_types(self, profile: ModelProfile, request: V1Request) -> V1Request:
-        """Return the request with the data types of a profile of :meth:`complete`."""
+        """Return the request with the data types of a profile of :meth:`with_tensors_of`."""
         specs = profile.inputs
         inputs = [item._replace(datatype=specs[item.name].datatype) for item in request.inputs]
         return request._replace(inputs=tuple(inputs))

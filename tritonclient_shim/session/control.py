@@ -217,7 +217,7 @@ def _changing(session: ServerSession, model_name: str, request_id: int) -> Itera
         with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name), _LOADING):
             yield
     finally:
-        models.loaded()
+        models.note_load()
 
 
 # ------------------------------------------------ shared memory (docs/v1-behaviour.md §6.5)

@@ -42,7 +42,7 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.to_v1 import ReplyPlan, RequestContext
 
-_NO_STATUS = "infer request did not return status"
+_NO_INFER_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
 #: Sends a call and waits for its reply. Raises BackendError.
@@ -110,7 +110,7 @@ class Exchange:
                 if version:
                     self.model.check_version(backend, version)
             # The profile may be outdated, or of a confused server: read it once more.
-            if not self.model.reloaded(self.session, profile, Doubt.REFUSED_HERE):
+            if not self.model.has_changed(self.session, profile, Doubt.REFUSED_HERE):
                 raise
             call = self._prepare(self.model.read(backend), streaming)
         if self.plan.calls.has_output_regions:
@@ -255,7 +255,7 @@ class Exchange:
         profile = self.model.profile
         batching = profile is not None and profile.batching
         asked = RequestContext(self.model.name, str(self.version), batching)
-        return self.session.to_v1_error(error, self.request_id, _NO_STATUS, asked)
+        return self.session.to_v1_error(error, self.request_id, _NO_INFER_STATUS, asked)
 
     # -------------------------------------------------------------- what the outcome calls for
 
@@ -272,7 +272,7 @@ class Exchange:
         doubt = doubt_of(error)
         if doubt is Doubt.REFUSED:  # by this side, as a reply that does not fit
             doubt = Doubt.MISFIT
-        if not self.reloaded(doubt):
+        if not self.model_has_changed(doubt):
             return False
         request = self.request
         profile = self.model.profile or self.plan.profile
@@ -283,23 +283,23 @@ class Exchange:
     def _may_repeat(self, error: BackendError) -> bool:
         """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
         doubt = doubt_of(error)
-        if not self.reloaded(doubt) or not CONSEQUENCES[doubt].sends_again:
+        if not self.model_has_changed(doubt) or not CONSEQUENCES[doubt].sends_again:
             return False
         if self.call is None or self.plan.is_stateful:
             self._check_request()
             return False
         return True
 
-    def reloaded(self, doubt: Doubt) -> bool:
+    def model_has_changed(self, doubt: Doubt) -> bool:
         """Read the configuration again if the doubt asks for it. True if it has changed."""
-        return self.is_prepared and self.model.reloaded(self.session, self.plan.profile, doubt)
+        return self.is_prepared and self.model.has_changed(self.session, self.plan.profile, doubt)
 
     def _check_server(self, reply: InferReply) -> None:
         """Raise InvalidRequest if another server has answered, which misunderstands the request."""
         # Triton numbers its versions: another server may have replaced it.
         if to_v1.version_number(reply.model_version) >= 0:
             return
-        if self.reloaded(Doubt.OTHER_SERVER):
+        if self.model_has_changed(Doubt.OTHER_SERVER):
             self._check_request()
 
     def _check_request(self) -> None:

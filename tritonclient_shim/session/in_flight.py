@@ -149,7 +149,7 @@ class InFlight(Generic[AnyExchange]):
         """Take back an inference that could not be sent."""
         self._table.pop(client_id, None)
 
-    def complete(self, client_id: int, outcome: Outcome) -> None:
+    def keep_outcome(self, client_id: int, outcome: Outcome) -> None:
         """Keep an outcome, from any thread; the first one of an inference counts.
 
         A forked child may get one more of its parent's: gRPC ends the calls of a parent there.

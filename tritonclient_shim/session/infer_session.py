@@ -40,7 +40,7 @@ from tritonclient_shim.shm.regions import RegionError, lookup
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.result import results_of
 
-_NO_STATUS = "status request did not return status"
+_NO_MODEL_STATUS = "status request did not return status"
 
 
 class ContextExchange(Exchange):
@@ -81,7 +81,7 @@ class ContextExchange(Exchange):
             return results_of(self.arguments_plan.options, self.reply, client_id)
         except (RegionError, UnreadableReply) as error:
             if isinstance(error, UnreadableReply):
-                self.reloaded(Doubt.UNREADABLE)
+                self.model_has_changed(Doubt.UNREADABLE)
             raise InferenceServerException(str(error)) from shown_cause(error)
 
 
@@ -121,7 +121,7 @@ class InferSession(ServerSession):
     def _connect(self, streaming: bool) -> None:
         """Open the stream, then read the model's configuration, as v1's constructor did."""
         request_id = next_request_id()
-        with self.guard(request_id, _NO_STATUS):
+        with self.guard(request_id, _NO_MODEL_STATUS):
             self._send, self._start = self.backend.infer, self.backend.infer_async
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
@@ -142,7 +142,7 @@ class InferSession(ServerSession):
         try:
             known.dialect.check_context(known, *asked)
         except InvalidRequest:
-            if not self._model.reloaded(self, known, Doubt.REFUSED_HERE):
+            if not self._model.has_changed(self, known, Doubt.REFUSED_HERE):
                 raise
             known = self._model.profile or known
             known.dialect.check_context(known, *asked)
@@ -176,7 +176,7 @@ class InferSession(ServerSession):
         """
         exchange = self._exchange(arguments, self._run_id)
         exchange.run(self._send)
-        return self._complete(exchange, perf_counter_ns())
+        return self._finish(exchange, perf_counter_ns())
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
@@ -189,7 +189,7 @@ class InferSession(ServerSession):
             call = exchange.prepare()
         except BackendError as refusal:  # by v1's server: the fetch raises that
             self._requests.add(exchange, callback)
-            self._requests.complete(client_id, refusal)
+            self._requests.keep_outcome(client_id, refusal)
             return client_id
         exchange.drop_inputs()
         self._requests.add(exchange, callback)
@@ -205,7 +205,7 @@ class InferSession(ServerSession):
     def fetch(self, client_id: int, wait: bool | None) -> ContextExchange | None:
         """Return an asynchronous request completed, once; see :meth:`InFlight.take`."""
         exchange = self._requests.take(client_id, wait)
-        return None if exchange is None else self._complete(exchange, perf_counter_ns())
+        return None if exchange is None else self._finish(exchange, perf_counter_ns())
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -234,11 +234,11 @@ class InferSession(ServerSession):
         InferenceServerException for what v1's client refused.
         """
         started = perf_counter_ns()
-        profile = self._model.profile or self._loaded()
+        profile = self._model.profile or self._ask_for_model()
         try:
             plan, request = self._bound(profile, arguments, next_id)
         except InferenceServerException:  # perhaps an outdated configuration refused it
-            if not self._model.reloaded(self, profile, Doubt.REFUSED_HERE):
+            if not self._model.has_changed(self, profile, Doubt.REFUSED_HERE):
                 raise
             profile = self._model.profile or profile
             plan, request = self._bound(profile, arguments, next_id)
@@ -255,9 +255,9 @@ class InferSession(ServerSession):
         exchange.sent_ns = perf_counter_ns()
         return exchange
 
-    def _loaded(self) -> ModelProfile:
+    def _ask_for_model(self) -> ModelProfile:
         """Ask for a model that was not loaded when it was last asked for."""
-        with self.guard(next_request_id(), _NO_STATUS):
+        with self.guard(next_request_id(), _NO_MODEL_STATUS):
             return self._model.read(self.backend)
 
     def _bound(
@@ -304,7 +304,7 @@ class InferSession(ServerSession):
             if self._counts_on_completion and isinstance(outcome, InferReply):
                 self._count_on_completion(exchange, outcome)
         finally:
-            self._requests.complete(exchange.client_id, outcome)
+            self._requests.keep_outcome(exchange.client_id, outcome)
 
     def _count_on_completion(self, exchange: ContextExchange, reply: InferReply) -> None:
         """Count a reply that has a v1 reply: what v1's server refused was not counted."""
@@ -312,7 +312,7 @@ class InferSession(ServerSession):
         if not isinstance(v1_outcome, BackendError):
             self.stat.add(exchange.started_ns, exchange.sent_ns, None)
 
-    def _complete(self, exchange: ContextExchange, received: int) -> ContextExchange:
+    def _finish(self, exchange: ContextExchange, received: int) -> ContextExchange:
         """Read the reply, count the request, and return the exchange.
 
         An asynchronous request may have been counted on completion.

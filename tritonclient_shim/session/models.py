@@ -56,7 +56,7 @@ BELIEVED = 10.0
 _loads = 0
 
 
-def loaded() -> None:
+def note_load() -> None:
     """Note that this process has had a server load or unload a model."""
     global _loads
     _loads += 1
@@ -124,7 +124,7 @@ class KnownModel:
             self._index[self.name] = self
         return self.profile or profile
 
-    def reloaded(self, session: ServerSession, known: ModelProfile, doubt: Doubt) -> bool:
+    def has_changed(self, session: ServerSession, known: ModelProfile, doubt: Doubt) -> bool:
         """Read the configuration again if the doubt asks for it. True if it has changed.
 
         One that cannot be read, as of a model that is no longer loaded, stays as it was: v1's
@@ -164,13 +164,8 @@ class KnownModel:
         configuration if the reply does not fit it.
         """
         profile = plan.profile
-        doubtful = False
-        if not plan.fits(reply):
-            doubtful = self._misfit != profile
-            self._misfit = profile
-        elif plan.is_classified and not to_v2.stateful(profile, request) and not self._believed():
-            doubtful = True
-        if doubtful and self.reloaded(session, profile, Doubt.MISFIT):
+        doubt = self._doubt_of_reply(plan, request, reply)
+        if doubt is not None and self.has_changed(session, profile, doubt):
             profile = self.profile or profile
             plan = ReplyPlan(profile, request.batch_size, request.outputs)
         labels = None
@@ -178,6 +173,22 @@ class KnownModel:
             version = reply.model_version
             labels = partial(self._labels_of, session.backend, profile, request, version)
         return read(plan.read, reply, request.id, labels)
+
+    def _doubt_of_reply(
+        self, plan: ReplyPlan, request: V1Request, reply: InferReply
+    ) -> Doubt | None:
+        """Return the doubt that a reply raises; None without one.
+
+        Replies that never fit an unchanged configuration raise it once.
+        """
+        profile = plan.profile
+        if not plan.fits(reply):
+            is_known = self._misfit == profile
+            self._misfit = profile
+            return None if is_known else Doubt.MISFIT
+        if not plan.is_classified or self._believed() or to_v2.stateful(profile, request):
+            return None
+        return Doubt.OLD_LABELS
 
     def _labels_of(
         self,

@@ -62,20 +62,21 @@ class Plan:
     def __init__(
         self,
         profile: ModelProfile,
-        complete: ModelProfile,
+        full_profile: ModelProfile,
         options: Options,
         binders: list[InputBinder],
         outputs: Any,
     ) -> None:
         self.profile = profile
         self.options = options
-        self._complete = complete  # the profile with the tensors that only the caller declares
+        #: The profile with the tensors that only the caller declares.
+        self._full_profile = full_profile
         self._binders = binders
         #: The place of each input of the model among the arguments, or the name of a missing one.
         self._places: list[int] = []
         self._missing: str | None = None
         places = {binder.name: place for place, binder in enumerate(binders)}
-        for name in complete.inputs:
+        for name in full_profile.inputs:
             if name in places:
                 self._places.append(places[name])
             elif self._missing is None:
@@ -156,8 +157,8 @@ class Plan:
             timeout_us,
             next_id(),
         )
-        if self._complete is not self.profile:
-            return self._complete.dialect.with_types(self._complete, v1_request)
+        if self._full_profile is not self.profile:
+            return self._full_profile.dialect.with_types(self._full_profile, v1_request)
         return v1_request
 
     def plan_of(self, v1_request: V1Request, protocol: str, profile: ModelProfile) -> RequestPlan:
@@ -177,14 +178,14 @@ class Plan:
 def compile_plan(profile: ModelProfile, arguments: RunArguments, look_up: LookUp) -> Plan:
     """Return the plan of a call. Raise v1's errors of everything before the inputs."""
     request.check_input_types(arguments)
-    complete = profile.dialect.complete(profile, arguments)
-    options = request.parse_options(complete, arguments, look_up)
+    full_profile = profile.dialect.with_tensors_of(profile, arguments)
+    options = request.parse_options(full_profile, arguments, look_up)
     batch_size = options.batch_size or 1
     binders = [
-        request.compile_input(complete, key, value, batch_size)
+        request.compile_input(full_profile, key, value, batch_size)
         for key, value in arguments.inputs.items()
     ]
-    return Plan(profile, complete, options, binders, arguments.outputs)
+    return Plan(profile, full_profile, options, binders, arguments.outputs)
 
 
 def _are_plain(outputs: Any) -> bool:

@@ -33,7 +33,8 @@ class Doubt(Enum):
     BUSY = "the server has too much to do, which says nothing about the model"
     UNANSWERED = "no server answered, or none of KServe v2"
     UNREADABLE = "the reply cannot be read"
-    MISFIT = "the reply has other outputs, shapes or data types than the model, or may have labels"
+    MISFIT = "the reply has other outputs, shapes or data types than the model"
+    OLD_LABELS = "the configuration was read too long ago to say which outputs have labels"
     OTHER_SERVER = "the reply to a request with state is none of Triton's"
 
 
@@ -57,6 +58,7 @@ CONSEQUENCES = {
     Doubt.UNANSWERED: _NOTHING,
     Doubt.UNREADABLE: _READ,
     Doubt.MISFIT: _READ,
+    Doubt.OLD_LABELS: _READ,
     Doubt.OTHER_SERVER: _READ,
 }
 

@@ -159,7 +159,7 @@ class RequestStream:
             self.paused = True
             self.close(wait=False)
 
-    def has_paused(self, timeout: float) -> bool:
+    def ends_within(self, timeout: float) -> bool:
         """True if the stream ends within the time."""
         return self.has_ended.wait(timeout)
 

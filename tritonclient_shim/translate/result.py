@@ -90,11 +90,13 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         )
     if row is dtypes.STRING:
         return _string_arrays(byte_strings.deserialize(data), dims, rows)
-    # NumPy refuses an empty buffer.
-    batch = np.frombuffer(data, row.numpy) if len(data) else np.empty(0, row.numpy)
     received = len(data) if type(data) is bytes else memoryview(data.obj).nbytes
     # An entry is a small part of a large buffer.
-    is_small_part = received > KEPT_WHOLE and received * rows > MOST_TIMES * batch.nbytes
+    is_small_part = received > KEPT_WHOLE and received * rows > MOST_TIMES * len(data)
+    if type(data) is bytes and not is_small_part:
+        data = bytearray(data)  # a writable copy; NumPy's takes longer
+    # NumPy refuses an empty buffer.
+    batch = np.frombuffer(data, row.numpy) if len(data) else np.empty(0, row.numpy)
     if not (is_small_part or batch.flags.carray):
         batch = batch.copy()
     if rows == 1:

@@ -53,6 +53,10 @@ class Recorder:
         self._contexts = []
         self._lock = threading.Lock()
 
+    def play(self, scenario):
+        """Play a scenario."""
+        scenario(self)
+
     def open(self, model, *args, **kwargs):
         """Return an InferContext on a model, closed when the scenario ends."""
         context = InferContext(self.url, self.protocol, model, *args, **kwargs)

@@ -25,7 +25,7 @@ def observe(name, url, protocol, token, kind=Recorder):
         if file == "generated":
             generated.play(see, int(function))
         else:
-            getattr(importlib.import_module("scenarios." + file), function)(see)
+            see.play(getattr(importlib.import_module("scenarios." + file), function))
     except Exception:
         see.steps.append(["the scenario failed", traceback.format_exc()])
     finally:

@@ -26,7 +26,7 @@ class Pausable(Protocol):
     def before_fork(self) -> None:
         """Begin to end the threads. The caller has seen that no call is under way."""
 
-    def has_paused(self, timeout: float) -> bool:
+    def ends_within(self, timeout: float) -> bool:
         """True if the threads end within ``timeout`` seconds."""
 
 
@@ -163,7 +163,7 @@ def _pause_all() -> int:
 def _unpaused(streams: list[Pausable], timeout: float) -> int:
     """Return the number of streams that do not end within ``timeout`` seconds."""
     end = time.monotonic() + timeout
-    return sum(not stream.has_paused(end - time.monotonic()) for stream in streams)
+    return sum(not stream.ends_within(end - time.monotonic()) for stream in streams)
 
 
 def _sockets() -> list[int]:
