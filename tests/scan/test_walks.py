@@ -98,6 +98,7 @@ def test_encoding_that_a_file_does_not_declare(scan: Scanner, how: str) -> None:
 @pytest.mark.parametrize("format", ["text", "json", "sarif"])
 def test_bug_of_the_rules(scan: Scanner, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """A file that makes a rule fail is named; its uses and other files are reported: status 3."""
+
     def fails(facts: FileFacts) -> FilePlan:
         if facts.source.path == "b.py":
             raise KeyError("no such key")
