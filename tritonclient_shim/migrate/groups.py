@@ -302,7 +302,11 @@ def _may_speak_http(group: Group, facts: FileFacts) -> bool:
     for call in group.creations:
         arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
         protocol = arguments_of.get("protocol")
-        if protocol is None or protocol_of(protocol, facts) != "grpc":
+        try:
+            speaks_grpc = protocol is not None and protocol_of(protocol, facts) == "grpc"
+        except Refused:  # the file does not say which protocol it is
+            speaks_grpc = False
+        if not speaks_grpc:
             return True
     return False
 
