@@ -17,7 +17,6 @@ from tritonclient_shim.migrate.decisions import (
     Plans,
     Refused,
     keep,
-    planned,
     rewrite,
     unchanged,
 )
@@ -33,6 +32,7 @@ from tritonclient_shim.migrate.rules import (
     METHODS,
     PROTOCOLS,
     RENAMED,
+    planned,
 )
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats

@@ -16,12 +16,12 @@ import ast
 from dataclasses import dataclass
 from typing import Iterator, Mapping
 
-from tritonclient_shim.migrate.decisions import Decisions, Plan, Plans, Refused, keep, planned
+from tritonclient_shim.migrate.decisions import Decisions, Plan, Plans, Refused, keep
 from tritonclient_shim.migrate.edits import Edit
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, outcome_of, plan_units
 from tritonclient_shim.migrate.options import SiteOutcome, State
-from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, stub
+from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, planned, stub
 from tritonclient_shim.migrate.rules.contexts import ClientPlan
 from tritonclient_shim.migrate.rules.infer import RequestPlan
 from tritonclient_shim.migrate.rules.stub import StubPlan

@@ -112,7 +112,7 @@ def _request(call: ast.Call, facts: FileFacts, contexts: Contexts) -> lines.Requ
     arguments = read(_parameters(call, facts), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    refuse_unless_allowed(_unsafe_tensors(arguments, facts), facts)
+    refuse_unless_allowed(_unsafe_tensors(arguments, facts), facts.options)
     refuse_effects(node for name, node in arguments.items() if name not in ("inputs", "outputs"))
     size = arguments.get("batch_size")
     calls = [x.func for x in ast.walk(size) if isinstance(x, ast.Call)] if size else []
