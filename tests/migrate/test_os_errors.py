@@ -69,3 +69,10 @@ def test_files_beside_grpc() -> None:
     """A program whose contexts all speak gRPC may catch errors of files, too."""
     source = (_ASK + _FILES).replace(".HTTP", ".GRPC")
     assert todo(migrated(source, unsafe=False)) == []
+
+
+def test_protocol_from_elsewhere() -> None:
+    """A context whose protocol the file does not choose may speak HTTP, so it stays."""
+    ask = 'def ask(p):\n    print(ServerHealthContext("u", p).is_live(), open("x").read())\n'
+    guarded = "try:\n    ask(protocol)\n    open('x')\nexcept InferenceServerException:\n    pass\n"
+    assert "3:TS020" in todo(migrated(f"{STAR}{ask}{guarded}", unsafe=False))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Iterable, Sequence, Tuple
+from typing import Sequence, Tuple
 
 from tritonclient_shim.migrate.edits import Edit, Part, replaced
-from tritonclient_shim.migrate.options import SiteOutcome, State
+from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
-
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.facts import FileFacts
 
 NOT_SELECTED = "--select has other ids"
 Rows = Tuple[UnsafeChange, ...]
@@ -119,24 +116,7 @@ def rewrite(node: ast.AST, form: str, *parts: Part, what: str = "", unsafe: Rows
     return Rewrite(what or form, unsafe, (replaced(node, form, *parts),))
 
 
-def planned(
-    rule: Callable[..., Plan],
-    node: ast.AST,
-    facts: FileFacts,
-    *more: object,
-    ids: Iterable[str] = (),
-) -> Plan:
-    """Return the plan of a rule for a node. Refuse what the options leave out, and f-strings."""
-    if not facts.options.selects(*ids):
-        raise Refused(NOT_SELECTED, by_option=True)
-    plan = rule(node, facts, *more)
-    if any(isinstance(parent, ast.JoinedStr) for parent in facts.flows.around(node)):
-        raise Refused("give it a statement of its own, outside of the f-string")
-    refuse_unless_allowed(plan.unsafe, facts)
-    return plan
-
-
-def refuse_unless_allowed(changes: Sequence[UnsafeChange], facts: FileFacts) -> None:
+def refuse_unless_allowed(changes: Sequence[UnsafeChange], options: MigrateOptions) -> None:
     """Raise Refused if the options do not allow unsafe changes."""
-    if not all(map(facts.options.allows, changes)):
+    if not all(map(options.allows, changes)):
         raise Refused(reason_of(changes), by_option=True)

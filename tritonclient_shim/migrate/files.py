@@ -5,24 +5,18 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import List, Mapping, Tuple
 
 from tritonclient_shim.migrate import notebooks
-from tritonclient_shim.migrate.document import Document
-from tritonclient_shim.migrate.edits import Comment, Edit
 from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
-from tritonclient_shim.migrate.groups import outcome_of
-from tritonclient_shim.migrate.header import new_header
-from tritonclient_shim.migrate.names import NewNames
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
-from tritonclient_shim.migrate.plan import is_ignored, plan_file
+from tritonclient_shim.migrate.plan import NO_RULE, is_ignored, plan_file
 from tritonclient_shim.migrate.program import Keeps, Program, keeps_of
-from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS
-from tritonclient_shim.migrate.unused import removals
+from tritonclient_shim.migrate.render import render
+from tritonclient_shim.migrate.rules import IMPORTS
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.scan import sites, sources
 from tritonclient_shim.scan.evaluator import Evaluator
@@ -32,8 +26,6 @@ from tritonclient_shim.scan.sources import ParsedSource, restored
 from tritonclient_shim.scan.sources import rewritten as without_async
 from tritonclient_shim.usage.rows import UsageRow, relative
 
-_NO_RULE = "write it anew: the guide has its successor"
-_IMPORT = SiteOutcome(State.SAFE, "import")
 #: Ids of uses that can stay alone. Other uses need each other.
 _ALONE = ("TS201",)
 _STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
@@ -123,7 +115,7 @@ def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]
 def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
     """Return every legacy use, once per line, for a source that makes the rules fail."""
     found = sites.sites(Evaluator(source))
-    outcome = SiteOutcome(State.TODO, _NO_RULE)
+    outcome = SiteOutcome(State.TODO, NO_RULE)
     return [row for row, _ in _uses(source, dict.fromkeys(found, outcome))]
 
 
@@ -147,22 +139,14 @@ def _rewritten(facts: FileFacts) -> _Result:
     if reason:
         return _kept(facts, reason)
     plan = plan_file(facts)
-    outcomes = {site: outcome_of(site, plan.outcomes) or _undecided(site) for site in facts.sites}
-    document = Document(facts, NewNames(facts, plan.decisions), plan.edits)
-    document = document.with_edits(_comments(outcomes, facts))
-    document = document.with_edits(removals(facts, document))
-    header = new_header(facts, document)
-    document = document.with_edits(header.edits)
-    imports = [site for site, outcome in outcomes.items() if outcome == _IMPORT]
-    outcomes.update((site, _STAYS) for site in imports if header.keeps(site))
-    text = document.text()
-    damage = notebooks.damage(facts.source, restored(text))
-    if damage:
-        return replace(
-            _kept(facts, damage), helpers=header.helpers, keeps_handed=plan.decisions.keeps_handed
-        )
-    uses = _uses(facts.source, outcomes)
-    return _Result(uses, text, header.helpers, plan.decisions.keeps_handed)
+    rendered = render(facts, plan)
+    damage = notebooks.damage(facts.source, restored(rendered.text))
+    result = _kept(facts, damage)
+    if not damage:
+        outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, _STAYS)}
+        result = _Result(_uses(facts.source, outcomes), rendered.text)
+    keeps_handed = plan.decisions.keeps_handed
+    return replace(result, helpers=rendered.helpers, keeps_handed=keeps_handed)
 
 
 def _kept(facts: FileFacts, reason: str) -> _Result:
@@ -188,32 +172,12 @@ def _reason_to_stay(facts: FileFacts) -> str:
     return notebooks.reason_to_stay(facts) if is_notebook(facts.source) else ""
 
 
-def _undecided(site: Site) -> SiteOutcome:
-    """Return the outcome of a use that no rule has decided."""
-    if site.id in IMPORTS:
-        return _IMPORT
-    return SiteOutcome(State.TODO, BY_HAND.get(site.id, _NO_RULE), comment=True)
-
-
-def _comments(outcomes: Mapping[Site, SiteOutcome], facts: FileFacts) -> list[Edit]:
-    """Return a comment with work to do above each statement with a use that stays."""
-    ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
-    for site, outcome in outcomes.items():
-        if outcome.comment:
-            ids[facts.layout.statement(site.whole), outcome.what][site.id] = None
-    comments: list[Edit] = []
-    for (statement, what), own in reversed(ids.items()):
-        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
-        comments.append(Comment(statement, text))
-    return comments
-
-
 def _uses(source: ParsedSource, outcomes: Mapping[Site, SiteOutcome]) -> _Uses:
     """Return a row for each line and id, with its first column and its worst outcome.
 
     Before Python 3.12 the column of a use in an f-string may be inexact.
     """
-    is_async = SiteOutcome(State.TODO, _NO_RULE)
+    is_async = SiteOutcome(State.TODO, NO_RULE)
     found = [(line, column, "TS202", is_async) for line, column in source.async_names]
     for site, outcome in outcomes.items():
         line, offset = site.node.lineno, site.node.col_offset

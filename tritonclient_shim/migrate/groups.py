@@ -17,7 +17,6 @@ from tritonclient_shim.migrate.decisions import (
     Plans,
     Refused,
     keep,
-    planned,
     rewrite,
     unchanged,
 )
@@ -33,6 +32,7 @@ from tritonclient_shim.migrate.rules import (
     METHODS,
     PROTOCOLS,
     RENAMED,
+    planned,
 )
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
@@ -317,7 +317,11 @@ def _may_speak_http(group: Group, facts: FileFacts) -> bool:
     for call in group.creations:
         arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
         protocol = arguments_of.get("protocol")
-        if protocol is None or protocol_of(protocol, facts) != "grpc":
+        try:
+            speaks_grpc = protocol is not None and protocol_of(protocol, facts) == "grpc"
+        except Refused:  # the file does not say which protocol it is
+            speaks_grpc = False
+        if not speaks_grpc:
             return True
     return False
 

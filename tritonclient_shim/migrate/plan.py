@@ -1,41 +1,43 @@
-"""The plan of a file: what is decided of each use, in a stated order, and the edits that follow.
+"""The plan of a file: what becomes of each use, decided in this order.
 
 1. Uses with an ignore comment stay.
 2. The raw stub is planned: all its uses are rewritten, or none.
-3. Contexts are planned with all their uses, and constants for them (`groups`).
-4. What depends on several uses is decided (`Decisions`).
-5. Uses without an object are planned: exceptions, constants, leftovers of NumPy and Python.
-6. All plans become edits and outcomes.
+3. Contexts are planned with all their uses, then formats, flags and protocols (`groups`).
+4. What depends on several of these plans is decided (`Decisions`).
+5. Uses without an object are planned: exceptions, and leftovers of NumPy and Python.
+6. Plans and decisions give edits and outcomes. Imports are left to the header.
+
+A use that is decided in one step is left out of the steps below.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Iterator
+from typing import Iterator, Mapping
 
-from tritonclient_shim.migrate.decisions import Decisions, Plan, Plans, Refused, keep, planned
+from tritonclient_shim.migrate.decisions import Decisions, Plan, Plans, Refused, keep
 from tritonclient_shim.migrate.edits import Edit
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
-from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, plan_units
+from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, outcome_of, plan_units
 from tritonclient_shim.migrate.options import SiteOutcome, State
-from tritonclient_shim.migrate.rules import LOOSE, stub
+from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, planned, stub
 from tritonclient_shim.migrate.rules.contexts import ClientPlan
-from tritonclient_shim.migrate.rules.infer import ObjectRequestPlan, RequestPlan, StartPlan
+from tritonclient_shim.migrate.rules.infer import RequestPlan
 from tritonclient_shim.migrate.rules.stub import StubPlan
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.sites import Site
 
+NO_RULE = "write it anew: the guide has its successor"
+IMPORT = SiteOutcome(State.SAFE, "import")
+
 
 @dataclass(frozen=True)
 class FilePlan:
-    """What becomes of a file, but its comments and imports.
-
-    ``outcomes``: of uses, by their nodes, or by the calls that they are parts of.
-    """
+    """What becomes of the uses of a file, and the edits of its body."""
 
     decisions: Decisions
-    outcomes: Outcomes
+    outcomes: Mapping[Site, SiteOutcome]
     edits: tuple[Edit, ...]
 
 
@@ -44,12 +46,14 @@ def plan_file(facts: FileFacts) -> FilePlan:
     stub_plan = stub.plan(facts)
     units = plan_units(facts, _first_outcomes([*_ignored(facts), *stub_plan.outcomes]))
     decisions = _decisions(facts, stub_plan, units)
-    outcomes = {**units.left, **_outcomes(units.plans, decisions)}
-    plans, left = _loose(facts, outcomes)
+    decided = {**units.left, **_outcomes(units.plans, decisions)}
+    loose_plans, loose_left = _loose(facts, decided)
+    decided = {**loose_left, **decided, **_outcomes(loose_plans, decisions)}
     edits = list(stub_plan.edits)
-    for _, plan in (*units.plans, *plans):
+    for _, plan in (*units.plans, *loose_plans):
         edits += plan.edits(decisions)
-    return FilePlan(decisions, {**left, **outcomes, **_outcomes(plans, decisions)}, tuple(edits))
+    outcomes = {site: outcome_of(site, decided) or _undecided(site) for site in facts.sites}
+    return FilePlan(decisions, outcomes, tuple(edits))
 
 
 def is_ignored(site: Site, facts: FileFacts) -> bool:
@@ -87,11 +91,16 @@ def _decisions(facts: FileFacts, stub_plan: StubPlan, units: UnitPlans) -> Decis
     )
 
 
+def _undecided(site: Site) -> SiteOutcome:
+    """Return the outcome of a use that no rule has decided."""
+    if site.id in IMPORTS:
+        return IMPORT
+    return SiteOutcome(State.TODO, BY_HAND.get(site.id, NO_RULE), comment=True)
+
+
 def _needs_helper(plan: Plan) -> bool:
     """True if a plan is that of a request that cannot become lines of tritonclient."""
-    may_be_lines = isinstance(plan, (RequestPlan, StartPlan)) and plan.in_lines is not None
-    is_request = isinstance(plan, (RequestPlan, ObjectRequestPlan, StartPlan))
-    return is_request and not may_be_lines
+    return isinstance(plan, RequestPlan) and plan.in_lines is None
 
 
 def _outcomes(plans: Plans, decisions: Decisions) -> dict[ast.AST, SiteOutcome]:

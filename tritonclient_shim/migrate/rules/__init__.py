@@ -10,9 +10,14 @@ it belongs to can be rewritten.
 from __future__ import annotations
 
 import ast
-from typing import Callable, Mapping
+from typing import Callable, Iterable, Mapping
 
-from tritonclient_shim.migrate.decisions import Plan
+from tritonclient_shim.migrate.decisions import (
+    NOT_SELECTED,
+    Plan,
+    Refused,
+    refuse_unless_allowed,
+)
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import infer, memory, names, status, stub
 from tritonclient_shim.migrate.rules.models import Rule
@@ -90,3 +95,20 @@ REWRITTEN = frozenset(
     (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE)
     + (*IMPORTS, *_ARGUMENTS, *stub.CALLS)
 ) - {"TS030"}  # its only method is left
+
+
+def planned(
+    rule: Callable[..., Plan],
+    node: ast.AST,
+    facts: FileFacts,
+    *more: object,
+    ids: Iterable[str] = (),
+) -> Plan:
+    """Return the plan of a rule for a node. Refuse what the options leave out, and f-strings."""
+    if not facts.options.selects(*ids):
+        raise Refused(NOT_SELECTED, by_option=True)
+    plan = rule(node, facts, *more)
+    if any(isinstance(parent, ast.JoinedStr) for parent in facts.flows.around(node)):
+        raise Refused("give it a statement of its own, outside of the f-string")
+    refuse_unless_allowed(plan.unsafe, facts.options)
+    return plan

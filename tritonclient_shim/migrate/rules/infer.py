@@ -46,10 +46,25 @@ _THREADS = 256
 
 @dataclass(frozen=True)
 class RequestPlan(Plan):
-    """A synchronous request: lines of tritonclient, or the call of a helper."""
+    """A request. ``in_lines``: its lines of tritonclient; None if they need what is not known."""
 
     request: lines.Request
-    in_lines: lines.Lines | None  # None if they need what is not known
+    in_lines: lines.Lines | None
+
+    def outcome(self, decisions: Decisions) -> SiteOutcome:
+        """Return the outcome: with the row of the helper, if the request calls it as others do."""
+        outcome = super().outcome(decisions)
+        if not decisions.calls_helper:
+            return outcome
+        row, helper_row = UnsafeChange.LINES, UnsafeChange.REFUSED_ARRAYS
+        rows = tuple(helper_row if own is row else own for own in outcome.rows)
+        return replace(outcome, rows=rows)
+
+
+@dataclass(frozen=True)
+class _CallPlan(RequestPlan):
+    """A synchronous request: its lines, or the call of a helper."""
+
     function: str  # the helper
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
@@ -58,19 +73,13 @@ class RequestPlan(Plan):
             return self.in_lines.edits()
         return _helper_edits(self.request, self.function, decisions)
 
-    def outcome(self, decisions: Decisions) -> SiteOutcome:
-        """Return the outcome, with the row of the helper for a request that calls it."""
-        return _with_rows_of_helper(super().outcome(decisions), decisions)
-
 
 @dataclass(frozen=True)
-class ObjectRequestPlan(Plan):
-    """A synchronous request of an object that has a client and its model."""
-
-    request: lines.Request
+class _ObjectCallPlan(RequestPlan):
+    """A synchronous request of an object, which has the client and calls the helper."""
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
-        """Return the edits of the outputs; the call stays."""
+        """Return the edits of the outputs. The call stays."""
         return _plain_outputs(self.request, decisions)
 
 
@@ -89,11 +98,11 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     elif not regions:
         unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
-        return ObjectRequestPlan("run of an InferModel", tuple(unsafe), request)
+        return _ObjectCallPlan("run of an InferModel", tuple(unsafe), request, None)
     is_partial = contexts.form is Form.PARTIAL
     function = function_of(contexts, facts) if is_partial else _function(regions, facts)
     what = f"{function}(client, model_name, inputs, outputs)"
-    return RequestPlan(what, tuple(unsafe), request, in_lines, function)
+    return _CallPlan(what, tuple(unsafe), request, in_lines, function)
 
 
 def _request(call: ast.Call, facts: FileFacts, contexts: Contexts) -> lines.Request:
@@ -103,7 +112,7 @@ def _request(call: ast.Call, facts: FileFacts, contexts: Contexts) -> lines.Requ
     arguments = read(_parameters(call, facts), call)
     if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("give the request its inputs and outputs in the call")
-    refuse_unless_allowed(_unsafe_tensors(arguments, facts), facts)
+    refuse_unless_allowed(_unsafe_tensors(arguments, facts), facts.options)
     refuse_effects(node for name, node in arguments.items() if name not in ("inputs", "outputs"))
     size = arguments.get("batch_size")
     calls = [x.func for x in ast.walk(size) if isinstance(x, ast.Call)] if size else []
@@ -132,16 +141,6 @@ def refused_arrays(facts: FileFacts) -> list[UnsafeChange]:
     """Return the row of the helper that refuses arrays, if requests call it."""
     row = UnsafeChange.REFUSED_ARRAYS
     return [row] if facts.options.allows(row) else []
-
-
-def _with_rows_of_helper(outcome: SiteOutcome, decisions: Decisions) -> SiteOutcome:
-    """Return the outcome of a request that could be lines, but calls the helper as others do."""
-    if not decisions.calls_helper:
-        return outcome
-    lines_row, helper_row = UnsafeChange.LINES, UnsafeChange.REFUSED_ARRAYS
-    return replace(
-        outcome, rows=tuple(helper_row if row is lines_row else row for row in outcome.rows)
-    )
 
 
 def _parameters(call: ast.Call, facts: FileFacts) -> tuple[str, ...]:
@@ -230,11 +229,8 @@ def _helper_edits(
 
 
 @dataclass(frozen=True)
-class StartPlan(Plan):
-    """A request that a thread of a pool sends: of one thread, where requests keep their order."""
-
-    request: lines.Request
-    in_lines: lines.Lines | None  # None if not all asynchronous requests become lines
+class _StartPlan(RequestPlan):
+    """A request that a thread of a pool sends: its lines if all such requests become lines."""
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
         """Return the edits. If one request of the file calls the helper, all do."""
@@ -257,10 +253,6 @@ class StartPlan(Plan):
             edits.append(replaced(call, form, callback, client))
         return edits
 
-    def outcome(self, decisions: Decisions) -> SiteOutcome:
-        """Return the outcome, with the row of the helper for a request that calls it."""
-        return _with_rows_of_helper(super().outcome(decisions), decisions)
-
 
 def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """Return a request that a method only starts: with a callback first, or without."""
@@ -282,7 +274,7 @@ def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe.append(UnsafeChange.FUTURES)
     in_lines = lines.lines_of(request) if _are_lines(facts, contexts) else None
     unsafe += refused_arrays(facts) if in_lines is None else [UnsafeChange.LINES]
-    return StartPlan("pool.submit(infer, client, …)", tuple(unsafe), request, in_lines)
+    return _StartPlan("pool.submit(infer, client, …)", tuple(unsafe), request, in_lines)
 
 
 def _are_lines(facts: FileFacts, contexts: Contexts) -> bool:

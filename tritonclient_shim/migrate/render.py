@@ -1,0 +1,55 @@
+"""The text of a planned file: its body, then comments, unused variables and imports."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass
+
+from tritonclient_shim.migrate.document import Document
+from tritonclient_shim.migrate.edits import Comment
+from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.header import new_header
+from tritonclient_shim.migrate.names import NewNames
+from tritonclient_shim.migrate.plan import IMPORT, FilePlan
+from tritonclient_shim.migrate.unused import removals
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.scan.sites import Site
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The new text of a file.
+
+    ``helpers``: the functions that it calls. ``imports_left``: imports of v1 that stay.
+    """
+
+    text: str
+    helpers: frozenset[str]
+    imports_left: frozenset[Site]
+
+
+def render(facts: FileFacts, plan: FilePlan) -> Rendered:
+    """Return the text of a file. Imports come last, because they depend on what the text reads."""
+    body = Document(facts, NewNames(facts, plan.decisions), (*plan.edits, *_comments(facts, plan)))
+    body = body.with_edits(removals(facts, body))
+    header = new_header(facts, body)
+    imports = (site for site, outcome in plan.outcomes.items() if outcome == IMPORT)
+    return Rendered(
+        text=body.with_edits(header.edits).text(),
+        helpers=header.helpers,
+        imports_left=frozenset(filter(header.keeps, imports)),
+    )
+
+
+def _comments(facts: FileFacts, plan: FilePlan) -> list[Comment]:
+    """Return a comment with work to do above each statement with a use that stays."""
+    ids: dict[tuple[ast.stmt, str], dict[str, None]] = defaultdict(dict)
+    for site, outcome in plan.outcomes.items():
+        if outcome.comment:
+            ids[facts.layout.statement(site.whole), outcome.what][site.id] = None
+    comments = []
+    for (statement, what), own in reversed(ids.items()):
+        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
+        comments.append(Comment(statement, text))
+    return comments
