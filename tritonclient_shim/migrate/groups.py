@@ -11,9 +11,16 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import Callable, Collection, Iterable, List, Tuple
 
+from tritonclient_shim.migrate.closing import call_after_close
 from tritonclient_shim.migrate.draft import CONFIGS, Draft, owner
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.migrate.options import Plan, Refused, carry_out, planned
+from tritonclient_shim.migrate.options import (
+    Plan,
+    Refused,
+    carry_out,
+    planned,
+    refuse_unless_allowed,
+)
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
     BY_HAND,
@@ -335,15 +342,29 @@ def _plans(unit: _Unit, draft: Draft) -> Plans:
         if group.kind != INFER and unknown:
             is_text = any(isinstance(x, ast.JoinedStr) for x in draft.flows.around(unknown[0]))
             raise Refused(_IN_TEXT if is_text else _HANDED_ON, node=unknown[0])
+        closed = call_after_close(group, draft)
+        unsafe = (UnsafeChange.CLOSED,) if closed else ()
+        _check_allowed(unsafe, closed, draft)
         contexts = _contexts(group, unit, draft)
         id = CREATIONS[group.kind]
-        plans += [(call, _at(call, client, draft, contexts, id)) for call in group.creations]
+        for call in group.creations:
+            plan = _at(call, client, draft, contexts, id)
+            plans.append((call, replace(plan, unsafe=(*plan.unsafe, *unsafe))))
         plans += [(call, _use(call, draft, contexts)) for call in group.calls]
         plans += [(x, _at(x, METHODS[renamed[x]], draft, contexts)) for x in taken]
         if taken:
             plans += [(x.whole, Plan(what="the same")) for x in draft.sites if _is_held(x)]
     strays = {site.whole: site for site in unit.sites}
     return plans + [(node, _at(node, _stray, draft, strays[node])) for node in strays]
+
+
+def _check_allowed(changes: tuple[UnsafeChange, ...], node: ast.AST | None, draft: Draft) -> None:
+    """Raise Refused, with a node, if the options do not allow unsafe changes."""
+    try:
+        refuse_unless_allowed(changes, draft)
+    except Refused as refused:
+        refused.node = node
+        raise
 
 
 def _may_be_inherited(group: Group, draft: Draft) -> bool:

@@ -122,6 +122,11 @@ class _File:
         return bool(_ERROR_IDS.search(self.text))
 
     @cached_property
+    def names_errors(self) -> bool:
+        """True if the file names v1's exception."""
+        return b"InferenceServerException" in self.text
+
+    @cached_property
     def asks_contexts(self) -> bool:
         """True if the file asks contexts for their last request."""
         return bool(_ASKED.search(self.text))
@@ -320,6 +325,8 @@ class Beside:
         self.kept = kept  # by the other files
         #: other files ask errors for their ids, or catch errors of v1 alone
         self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
+        #: other files may catch v1's exception
+        self.names_errors = any(file.names_errors for file in related)
         self.asks = any(file.asks_contexts for file in related)  # for last requests
         self.has_processes = any(file.starts_processes for file in related)
         self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
