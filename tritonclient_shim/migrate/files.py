@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import List, Tuple
 
 from tritonclient_shim.migrate import groups, notebooks
+from tritonclient_shim.migrate.builtin_names import other_builtins
 from tritonclient_shim.migrate.draft import Draft
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.header import FileHeader
@@ -150,6 +151,7 @@ def _rewritten(draft: Draft) -> tuple[_Uses, str]:
     outcomes.update((site, _STAYS) for site in imports if header.stays(site))
     changed = draft.edits.changed()
     damage = notebooks.damage(draft.source, restored(changed))
+    damage = damage or other_builtins(draft, changed, header.definitions)
     return _kept(draft, damage) if damage else (_uses(draft.source, outcomes), changed)
 
 

@@ -56,7 +56,8 @@ class FileHeader:
         loads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
         self._read = loads | draft.beside.imported  # by the file or its importers
         draft.helpers = {name for name in draft.helpers if draft.called(name) in self._read}
-        self._definitions, imported = _definitions(draft)
+        #: the functions and constants that are written into the file
+        self.definitions, imported = _definitions(draft)
         self._needed = draft.imports_of(self._read | imported)
         nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
         provided = {node.id for node in nodes if draft.evaluator.is_provided(node)}
@@ -140,7 +141,7 @@ class FileHeader:
         assignments = [*self._draft.assignments.values(), *made]
         leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
         above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
-        definitions = [*self._definitions, *sorted(set(assignments))]
+        definitions = [*self.definitions, *sorted(set(assignments))]
         lines = sorted(self._needed - present - made)
         if above:
             anchor = self._anchor or above[-1]
