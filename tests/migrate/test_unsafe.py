@@ -30,6 +30,8 @@ _RARE = (
     'def f(name):\n    return ServerStatusContext("u", 1, name)\n'
     "print(f(x).get_server_status().version)\n",
     f"{CONTEXT}ctx.get_async_run_results(ctx.async_run(i, o))\nctx.get_last_request_id()\n",
+    'c = ServerHealthContext("u", 1)\nc.close()\ntry:\n    c.is_live()\n'
+    "except InferenceServerException:\n    pass\n",
 )
 _SOURCES = [path for folder in _FOLDERS for path in sorted(folder.rglob("*.py"))]
 

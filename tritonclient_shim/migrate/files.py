@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import List, Mapping, Tuple
 
 from tritonclient_shim.migrate import notebooks
+from tritonclient_shim.migrate.builtin_check import other_builtins
 from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
@@ -141,6 +142,7 @@ def _rewritten(facts: FileFacts) -> _Result:
     plan = plan_file(facts)
     rendered = render(facts, plan)
     damage = notebooks.damage(facts.source, restored(rendered.text))
+    damage = damage or other_builtins(facts, rendered.text, rendered.definitions)
     result = _kept(facts, damage)
     if not damage:
         outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, _STAYS)}

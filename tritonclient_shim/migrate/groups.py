@@ -11,12 +11,14 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from tritonclient_shim.migrate.closing import call_after_close
 from tritonclient_shim.migrate.decisions import (
     Keep,
     Plan,
     Plans,
     Refused,
     keep,
+    refuse_unless_allowed,
     rewrite,
     unchanged,
 )
@@ -465,9 +467,13 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
         if group.kind != INFER and unknown:
             is_text = any(isinstance(x, ast.JoinedStr) for x in facts.flows.around(unknown[0]))
             raise Refused(_IN_TEXT if is_text else _HANDED_ON, node=unknown[0])
+        closed = call_after_close(group, facts)
+        unsafe = (UnsafeChange.CLOSED,) if closed else ()
+        _check_allowed(unsafe, closed, facts)
         contexts = _contexts(group, unit, facts)
         for call in group.creations:
-            yield call, _at(call, client, facts, contexts, CREATIONS[group.kind])
+            plan = _at(call, client, facts, contexts, CREATIONS[group.kind])
+            yield call, replace(plan, unsafe=(*plan.unsafe, *unsafe))
         for call in group.calls:
             yield call, _use(call, facts, contexts)
         for method in taken:
@@ -478,6 +484,17 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
     strays = {site.whole: site for site in unit.sites}
     for node, site in strays.items():
         yield node, _at(node, _stray, facts, site)
+
+
+def _check_allowed(
+    changes: tuple[UnsafeChange, ...], node: ast.AST | None, facts: FileFacts
+) -> None:
+    """Raise Refused, with a node, if the options do not allow unsafe changes."""
+    try:
+        refuse_unless_allowed(changes, facts.options)
+    except Refused as refused:
+        refused.node = node
+        raise
 
 
 def _may_be_inherited(group: Group, facts: FileFacts) -> bool:

@@ -55,12 +55,14 @@ _OWN_ERROR = "from tritonclient.utils import "
 class NewHeader:
     """The edits of the imports, and what they leave.
 
-    ``helpers``: the functions and constants of the helpers that the file reads. ``left``: the
-    imports that stay, each with the id of what it imports.
+    ``helpers``: the functions and constants of the helpers that the file reads. ``definitions``:
+    those that are written into the file. ``left``: the imports that stay, each with the id of what
+    it imports.
     """
 
     edits: tuple[Edit, ...]
     helpers: frozenset[str]
+    definitions: tuple[str, ...]
     left: frozenset[tuple[ast.AST, str]]
 
     def keeps(self, site: Site) -> bool:
@@ -114,7 +116,7 @@ def new_header(facts: FileFacts, document: Document) -> NewHeader:
         lines.update(needs.star)
     changed = document.with_edits(old.edits)
     edits = (*old.edits, *_new_imports(facts, changed, needs, old, lines))
-    return NewHeader(edits, needs.helpers, frozenset(left))
+    return NewHeader(edits, needs.helpers, needs.definitions, frozenset(left))
 
 
 def _needs(facts: FileFacts, document: Document) -> _Needs:

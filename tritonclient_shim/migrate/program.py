@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
 
+from tritonclient_shim.migrate.builtin_names import star_builtins
 from tritonclient_shim.migrate.flows import CONTEXTS
 from tritonclient_shim.registry.entry import IMPORT
 from tritonclient_shim.scan import sources
@@ -121,6 +122,11 @@ class _File:
         return bool(_ERROR_IDS.search(self.text))
 
     @cached_property
+    def names_errors(self) -> bool:
+        """True if the file names v1's exception."""
+        return b"InferenceServerException" in self.text
+
+    @cached_property
     def asks_contexts(self) -> bool:
         """True if the file asks contexts for their last request."""
         return bool(_ASKED.search(self.text))
@@ -166,6 +172,12 @@ class _File:
                 yield _Import(0, module)
         for module in _CALLED.findall(text):
             yield _Import(0, module)
+
+    def star_imports(self) -> Iterator[_Import]:
+        """Yield the modules whose names a star import of the file binds."""
+        for dots, module, names in _FROM.findall(self.decoded):
+            if names.strip() == "*":
+                yield _Import(len(dots), module)
 
 
 class Program:
@@ -235,6 +247,26 @@ class Program:
     def migrated(self, file: _File) -> _File:
         """Return a file with its new text."""
         return self._migrated[file.path]
+
+    def star_names(self, imported: _Import, path: str) -> set[str]:
+        """Return what a star import binds: of a file, all names; of another module, builtins.
+
+        '' stands for the names of a module that is not known.
+        """
+        rest = [(imported, path)]
+        visited: set[str] = set()
+        names: set[str] = set()
+        while rest:
+            module, importer = rest.pop()
+            others = self._files_of(module, importer)
+            if not others:
+                names.update(star_builtins(module.module))
+            for other in others:
+                names |= self._files[other].names.bound
+                if other not in visited:
+                    rest += [(more, other) for more in self._files[other].star_imports()]
+                    visited.add(other)
+        return names
 
     def names_from_elsewhere(self, file: _File) -> set[str]:
         """Return the names that a file imports, such as tritonclient's, and no file provides."""
@@ -311,6 +343,8 @@ class Beside:
     def __init__(self, program: Program, path: str) -> None:
         related = program.related(path)
         importers = program.importers(path)
+        self._program = program
+        self._path = path
         self.linked = bool(related)  # the file runs together with another file of its program
         self.has_classes = any(file.has_classes for file in related)
         #: files that have v1's names from other files send asynchronous requests
@@ -319,6 +353,8 @@ class Beside:
         self.kept = kept  # by the other files
         #: other files ask errors for their ids, or catch errors of v1 alone
         self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
+        #: other files may catch v1's exception
+        self.names_errors = any(file.names_errors for file in related)
         self.asks = any(file.asks_contexts for file in related)  # for last requests
         self.has_processes = any(file.starts_processes for file in related)
         self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
@@ -351,6 +387,10 @@ class Beside:
         self.own_methods: set[str] = set().union(*(file.names.own_methods for file in related))
         #: the methods of the classes of other files in which v1 has no part, by class
         self.classes = _classes_without_v1(file.names.classes for file in related)
+
+    def star_names(self, level: int, module: str) -> set[str]:
+        """Return what a star import of the file binds; '' for the names of an unknown module."""
+        return self._program.star_names(_Import(level, module), self._path)
 
 
 def _classes_without_v1(

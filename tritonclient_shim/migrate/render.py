@@ -21,11 +21,13 @@ from tritonclient_shim.scan.sites import Site
 class Rendered:
     """The new text of a file.
 
-    ``helpers``: the functions that it calls. ``imports_left``: imports of v1 that stay.
+    ``helpers``: the functions that it calls. ``definitions``: what is written into it of the
+    helpers. ``imports_left``: imports of v1 that stay.
     """
 
     text: str
     helpers: frozenset[str]
+    definitions: tuple[str, ...]
     imports_left: frozenset[Site]
 
 
@@ -38,6 +40,7 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     return Rendered(
         text=body.with_edits(header.edits).text(),
         helpers=header.helpers,
+        definitions=header.definitions,
         imports_left=frozenset(filter(header.keeps, imports)),
     )
 

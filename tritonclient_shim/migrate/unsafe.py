@@ -105,6 +105,10 @@ class UnsafeChange(Enum):
         "a test if a status has a model → `client.is_model_ready(model_name)`",
         "a model that was unloaded is not there; v1 kept it, as unavailable",
     )
+    CLOSED = (
+        "a context that the program may use after `close()` → a client",
+        "a closed client raises ValueError or RuntimeError, which handlers of v1's exception miss",
+    )
 
     @property
     def number(self) -> int:
