@@ -70,10 +70,14 @@ def status(call: ast.Call, draft: Draft, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, draft, contexts.group)
     if reads:
-        is_test = any(isinstance(read, ast.Compare) for read, _, _ in reads)
+        changes = []
+        if any(isinstance(read, ast.Compare) for read, _, _ in reads):
+            changes.append(UnsafeChange.LOADED_MODEL)
+        if any(form == _CONFIG for _, form, _ in reads):
+            changes.append(UnsafeChange.CONFIGURATION)
         return Plan(
             what="get_model_config(model_name)",
-            unsafe=(UnsafeChange.LOADED_MODEL,) if is_test else (),
+            unsafe=tuple(changes),
             also=lambda: _change_reads(reads, draft),
         )
     model = _model(call, draft, contexts.group)
