@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -86,6 +87,44 @@ def test_safe(to: str, model: str, triton: TritonServer, tmp_path: Path) -> None
         rows = _OF_TWO_ROWS + '    "right": [row, row.reshape(4, 4)],\n'
         source = _SOURCE.format(rows=rows, model=model, size=2)
         _same(source, MigrateOptions(to), triton, tmp_path)
+
+
+#: What is neither a list of arrays, nor a region, nor a region with a shape.
+_NO_INPUTS = """
+    "region in a list": [handle],
+    "region alone in a tuple": (handle,),
+    "region and an array": (handle, row),
+    "two regions": (handle, handle),
+    "region": handle,
+    "region and its shape": (handle, [16]),
+    "region and another shape": (handle, [8]),
+"""
+_REGION = """
+import tensorrtserver.shared_memory as shm
+
+regions = SharedMemoryControlContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]))
+handle = shm.create_shared_memory_region("{name}", "/{name}", 64)
+shm.set_shared_memory_region(handle, [np.arange(16, dtype=np.int32)])
+regions.register(handle)
+"""
+_END = """
+try:
+    ctx.run({"INPUT0": handle, "INPUT2": handle}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+except InferenceServerException:
+    print("unknown input refused")
+regions.unregister(handle)
+shm.destroy_shared_memory_region(handle)
+"""
+
+
+@pytest.mark.parametrize("model", ["simple", "simple_nobatch"])
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_arrays_beside_regions(to: str, model: str, triton: TritonServer, tmp_path: Path) -> None:
+    """In a request with shared memory, arrays are accepted and refused as v1 did."""
+    source = _SOURCE.format(rows=_OF_ONE_ROW + _ODD + _NO_INPUTS, model=model, size=1)
+    source = source.replace('"INPUT1": [row] * 1', '"INPUT1": handle')
+    source = source.replace("\nrow = ", f"{_REGION.format(name=uuid4())}\nrow = ", 1)
+    _same(source + _END, MigrateOptions(to), triton, tmp_path)
 
 
 @pytest.mark.parametrize("model", ["simple", "simple_nobatch"])

@@ -23,6 +23,26 @@ for name in "spare", "none":
 """
 
 
+_CONFIGURATIONS = """
+for name in "spare", "none", "simple":
+    print(name, status.model_status[name].config.max_batch_size)
+"""
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http"])
+def test_configurations_of_unloaded_models(
+    protocol: str, triton: TritonServer, tmp_path: Path
+) -> None:
+    """Without --unsafe, a program that reads configurations prints what it did before."""
+    source = _SOURCE.partition('for name in "spare"')[0] + _CONFIGURATIONS
+    script = tmp_path / "script.py"
+    script.write_text(source.replace("HTTP", protocol.upper()))
+    before = run(script, getattr(triton, protocol))
+    assert before.status == 0, before.output
+    main(["migrate", "--write", str(script)])
+    assert run(script, getattr(triton, protocol)) == before
+
+
 def test_unloaded_model(
     triton: TritonServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,6 +109,10 @@ class UnsafeChange(Enum):
         "a context that the program may use after `close()` → a client",
         "a closed client raises ValueError or RuntimeError, which handlers of v1's exception miss",
     )
+    CONFIGURATION = (
+        "a configuration of a status → `client.get_model_config(model_name)`",
+        "a model that is not there, or was unloaded, raises an error; a status had a configuration",
+    )
 
     @property
     def number(self) -> int:

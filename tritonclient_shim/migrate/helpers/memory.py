@@ -14,7 +14,13 @@ from tritonclient.utils import (
     triton_to_np_dtype,
 )
 
-from tritonclient_shim.migrate.helpers.requests import model_config, module_of, stacked
+from tritonclient_shim.migrate.helpers.requests import (
+    bytes_only,
+    fitting,
+    model_config,
+    module_of,
+    stacked,
+)
 
 #: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
 Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
@@ -33,6 +39,13 @@ def create_region(name, key, byte_size):
 def is_region(value):
     """True for a Region, which another file of the program may have made."""
     return hasattr(value, "byte_size")
+
+
+def has_region(rows):
+    """True for a Region and the shape of an input."""
+    if is_region(rows) or not isinstance(rows, (list, tuple)) or len(rows) != 2:
+        return False
+    return is_region(rows[0]) and isinstance(rows[1], (list, tuple)) and not is_region(rows[1])
 
 
 def cuda_memory():
@@ -88,13 +101,16 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = module_of(client)
     config = model_config(client, model_name)
+    known = {tensor.name: tensor for tensor in config.input}
     batches = config.max_batch_size > 0
     tensors = []
     for name, rows in inputs.items():
-        if is_region(rows) or is_region(rows[0]):
+        if is_region(rows) or has_region(rows):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
-        array = stacked(rows) if batches else np.asarray(rows[0])
+        arrays = fitting(name, rows, known.get(name))
+        many = batches or len(arrays) > 1
+        array = bytes_only(stacked(arrays) if many else np.asarray(arrays[0]))
         tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
         tensor.set_data_from_numpy(array)
         tensors.append(tensor)
@@ -114,7 +130,9 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
 
 def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region, which has the size of the input."""
-    known = {item.name: item for item in config.input}[name]
+    known = {item.name: item for item in config.input}.get(name)
+    if known is None:
+        raise InferenceServerException(f"model '{config.name}' has no input '{name}'")
     region, dims = (rows, known.dims) if is_region(rows) else rows
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
     shape = [batch_size, *dims] if config.max_batch_size else list(dims)

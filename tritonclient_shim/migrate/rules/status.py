@@ -80,10 +80,14 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
     reads = _config_reads(call, facts, contexts.group)
     if reads:
-        is_test = any(isinstance(read, ast.Compare) for read, _, _ in reads)
+        changes: list[UnsafeChange] = []
+        if any(isinstance(read, ast.Compare) for read, _, _ in reads):
+            changes.append(UnsafeChange.LOADED_MODEL)
+        if any(form == _CONFIG for _, form, _ in reads):
+            changes.append(UnsafeChange.CONFIGURATION)
         return Rewrite(
             what="get_model_config(model_name)",
-            unsafe=(UnsafeChange.LOADED_MODEL,) if is_test else (),
+            unsafe=tuple(changes),
             own_edits=_changed_reads(reads, facts, contexts.group),
         )
     model = _model(call, facts, contexts.group)
