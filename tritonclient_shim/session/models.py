@@ -102,9 +102,9 @@ class KnownModel:
     def present(self, backend: Backend) -> ModelProfile | None:
         """Return the profile if it need not be asked for."""
         profile = self.profile
-        if profile is None or profile.dialect.description_holds:
+        if profile is None or profile.dialect.description_holds or self._holds(backend):
             return profile
-        return profile if self._holds(backend) else None
+        return None
 
     def _holds(self, backend: Backend) -> bool:
         """True if a description that holds for seconds on one connection still does."""

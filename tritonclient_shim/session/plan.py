@@ -72,8 +72,9 @@ class Plan:
         #: The profile with the tensors that only the caller declares.
         self._full_profile = full_profile
         self._binders = binders
-        #: The place of each input of the model among the arguments, or the name of a missing one.
+        #: The place of each input of the model among the arguments.
         self._places: list[int] = []
+        #: The first input of the model that the arguments lack.
         self._missing: str | None = None
         places = {binder.name: place for place, binder in enumerate(binders)}
         for name in full_profile.inputs:

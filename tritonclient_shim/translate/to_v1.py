@@ -176,7 +176,14 @@ def _reader_of(profile: ModelProfile, batch_size: int, output: V1Output) -> _Out
     shape = None
     if spec is not None:
         shape = (batch_size, *spec.dims) if batched else spec.dims
-    return _OutputReader(profile, batch_size, output, spec, shape, batched)
+    return _OutputReader(
+        profile=profile,
+        batch_size=batch_size,
+        output=output,
+        spec=spec,
+        shape=shape,
+        batched=batched,
+    )
 
 
 def _spec_of(profile: ModelProfile, tensor: TensorOut) -> TensorSpec:
