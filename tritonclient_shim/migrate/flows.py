@@ -47,19 +47,19 @@ _TAKING_CONTAINERS = (
 _CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Group:
     """Objects that share expressions, so that all are rewritten or none.
 
-    ``creations``: in the source's order. ``calls``: of their methods. ``taken``: attributes that
-    are not called. ``escapes``: uses that lead to unknown code.
+    ``creations``: in the source's order; they tell groups apart. ``calls``: of their methods.
+    ``taken``: attributes that are not called. ``escapes``: uses that lead to unknown code.
     """
 
     kind: str
     creations: tuple[ast.Call, ...] = ()
-    calls: tuple[ast.Call, ...] = ()
-    taken: tuple[ast.Attribute, ...] = ()
-    escapes: tuple[ast.AST, ...] = ()
+    calls: tuple[ast.Call, ...] = field(default=(), compare=False)
+    taken: tuple[ast.Attribute, ...] = field(default=(), compare=False)
+    escapes: tuple[ast.AST, ...] = field(default=(), compare=False)
 
 
 class Flows:
