@@ -1,4 +1,4 @@
-"""Errors of connections over HTTP are OSError; programs that catch these apart do as before."""
+"""Over HTTP, tritonclient raises OSError if a connection fails. Migrated programs do as before."""
 
 from __future__ import annotations
 
@@ -31,6 +31,32 @@ for url in sys.argv[1], "localhost:1":
         except IOError:
             print("file")
 """
+_LOADED = """
+def attempt(name):
+    try:
+        np.fromfile(name)
+        return ask("localhost:1")
+    except InferenceServerException as error:
+        return "server " + str(len(error.message()) > 0)
+    except Exception as error:
+        return type(error).__name__
+
+for name in __file__, "missing":
+    print(attempt(name))
+"""
+_CLASSES = """
+for context in ServerHealthContext, ServerStatusContext, ModelControlContext:
+    ctx = context("localhost:1", ProtocolType.from_str(sys.argv[1]))
+    try:
+        if context is ServerHealthContext:
+            ctx.is_live()
+        elif context is ServerStatusContext:
+            ctx.get_server_status()
+        else:
+            ctx.load("identity_int32")
+    except InferenceServerException:
+        print("lost")
+"""
 _LOST = """import sys
 from tensorrtserver.api import InferenceServerException
 from ask import ask
@@ -44,6 +70,7 @@ _TOGETHER = _FILES.replace(" InferenceServerException", " (InferenceServerExcept
 PROGRAMS = {
     "files in one file": {"script.py": _ASK + _FILES},
     "files in one file, in a tuple": {"script.py": _ASK + _TOGETHER},
+    "files that NumPy reads": {"script.py": _ASK + _LOADED},
     "files in two files": {
         "ask.py": _ASK,
         "script.py": f"import sys\n{STAR}from ask import ask\n{_FILES}",
@@ -65,14 +92,16 @@ def test_errors_of_connections_and_files(
     assert run(tmp_path / "script.py", triton.http) == before
 
 
-def test_files_beside_grpc() -> None:
-    """A program whose contexts all speak gRPC may catch errors of files, too."""
-    source = (_ASK + _FILES).replace(".HTTP", ".GRPC")
-    assert todo(migrated(source, unsafe=False)) == []
+def test_nothing_is_left() -> None:
+    """A program that catches errors of the server and of files is rewritten whole."""
+    assert todo(migrated(_ASK + _FILES, unsafe=False)) == []
 
 
-def test_protocol_from_elsewhere() -> None:
-    """A context whose protocol the file does not choose may speak HTTP, so it stays."""
-    ask = 'def ask(p):\n    print(ServerHealthContext("u", p).is_live(), open("x").read())\n'
-    guarded = "try:\n    ask(protocol)\n    open('x')\nexcept InferenceServerException:\n    pass\n"
-    assert "3:TS020" in todo(migrated(f"{STAR}{ask}{guarded}", unsafe=False))
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_other_contexts(protocol: str, tmp_path: Path) -> None:
+    """Without a server, each context of a protocol chosen at run time raises v1's exception."""
+    (tmp_path / "script.py").write_text(f"import sys\n{STAR}{_CLASSES}")
+    before = run(tmp_path / "script.py", protocol)
+    assert before.output == "lost\n" * 3
+    main(["migrate", "--write", "--unsafe", str(tmp_path)])
+    assert run(tmp_path / "script.py", protocol) == before

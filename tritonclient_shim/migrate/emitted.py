@@ -15,6 +15,8 @@ from tritonclient_shim.scan.sources import content
 _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
 _SOURCES = (
+    "http_client",
+    "without_handlers",
     "requests",
     "over_both",
     "over_grpc",
@@ -36,6 +38,7 @@ FACTS = frozenset(
         "over_http",
         "plain_requests",
         "without_classes",
+        "without_handlers",
         "without_headers",
         "without_threads",
     )

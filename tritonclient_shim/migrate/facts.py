@@ -98,6 +98,11 @@ class FileFacts:
         return Keeps.REQUESTS in self.beside.kept or (self.beside.linked and not is_allowed)
 
     @property
+    def catches_errors(self) -> bool:
+        """True if the program may catch v1's exception."""
+        return self.has("TS015") or self.beside.names_errors
+
+    @property
     def has_plain_requests(self) -> bool:
         """True if no request has options but its batch size, and no context is asked for one."""
         if self.beside.linked or self.asks or _REQUEST_OPTIONS.search(self.full_text):

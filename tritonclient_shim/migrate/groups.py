@@ -40,12 +40,9 @@ from tritonclient_shim.migrate.rules.contexts import class_itself, client
 from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import (
-    FILES,
     FORMS,
-    catches_files,
     is_protocol,
     is_test,
-    protocol_of,
 )
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
 from tritonclient_shim.registry import ENTRIES
@@ -287,9 +284,6 @@ def _lost(
     for kind in CONTEXTS:
         if kind.rpartition(".")[2] in facts.beside.replaced:
             lost[kind] = _first((CREATIONS[kind],), _REPLACED, facts)
-    handler = _handler_of_files(facts)
-    if handler is not None and any(_may_speak_http(group, facts) for group in groups):
-        lost = {kind: Keep(FILES, handler) for kind in CONTEXTS}
     if facts.errors_stay:
         reason = _CAUGHT if Keeps.ERRORS in facts.beside.kept else _ERRORS
         lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, facts))
@@ -306,26 +300,6 @@ def _may_be_own(site: Site, facts: FileFacts) -> bool:
 def _own_method(site: Site) -> Keep:
     """Return why an unknown object stays whose method classes of the program have, too."""
     return Keep(_OWN_METHOD.format(last_name(site.node)), site.whole)
-
-
-def _handler_of_files(facts: FileFacts) -> ast.AST | None:
-    """Return a use of v1's exception in a ``try`` that may raise errors of files, too."""
-    handlers = (site.node for site in facts.sites if site.id == "TS015")
-    return next((node for node in handlers if catches_files(node, facts)), None)
-
-
-def _may_speak_http(group: Group, facts: FileFacts) -> bool:
-    """True unless all contexts of a group speak gRPC."""
-    for call in group.creations:
-        arguments_of = arguments(PARAMETERS[CREATIONS[group.kind]], call)
-        protocol = arguments_of.get("protocol")
-        try:
-            speaks_grpc = protocol is not None and protocol_of(protocol, facts) == "grpc"
-        except Refused:  # the file does not say which protocol it is
-            speaks_grpc = False
-        if not speaks_grpc:
-            return True
-    return False
 
 
 def _unknown(kind: str, strays: list[Site]) -> Keep:

@@ -34,6 +34,8 @@ class NewNames:
             certain.add("over_both")
         if not self.facts.may_ask_for_classes:
             certain.add("without_classes")
+        if not self.facts.catches_errors:
+            certain.add("without_handlers")
         if not self.decisions.sends_headers:
             certain.add("without_headers")
         if not self.decisions.shares_clients:

@@ -142,12 +142,6 @@ class _File:
         return bool(_STAR.search(self.text))
 
     @cached_property
-    def may_speak_http(self) -> bool:
-        """True if contexts of the file may speak HTTP."""
-        names_http = b"HTTP" in self.text or b"from_str" in self.text
-        return bool(_LEGACY.search(self.text)) and (names_http or b"GRPC" not in self.text)
-
-    @cached_property
     def protocols(self) -> frozenset[str]:
         """The protocols that clients of the file may speak: one only if it names no other."""
         text = self.text
@@ -360,8 +354,6 @@ class Beside:
         self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
         #: of the clients of other files
         self.protocols: set[str] = set().union(*(file.protocols for file in related))
-        #: clients of other files may speak HTTP, whose errors may be OSError
-        self.speaks_http = any(file.may_speak_http for file in related)
         self.has_regions = any(file.has_regions for file in related)
         free: set[str] = set()
         attributes: set[str] = set()

@@ -5,10 +5,11 @@ import weakref
 
 import numpy as np
 import tritonclient.grpc as grpcclient
-import tritonclient.http as httpclient
 from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype, triton_to_np_dtype
+
+from tritonclient_shim.migrate.helpers.http_client import HttpClient
 
 RAW = 0  # the format of an output as an array; other numbers ask for this many classes
 FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
@@ -32,15 +33,15 @@ def http_options(url, options):
 
 def http_client(url, headers=None, **options):
     """Return a client over HTTP."""
-    client = httpclient.InferenceServerClient(**http_options(url, options))
+    client = HttpClient(**http_options(url, options))
     return with_headers(client, headers) if headers else client
 
 
-class ThreadClient(threading.local, httpclient.InferenceServerClient):
+class ThreadClient(threading.local, HttpClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
     def __init__(self, url, headers=None, **options):
-        httpclient.InferenceServerClient.__init__(self, **http_options(url, options))
+        HttpClient.__init__(self, **http_options(url, options))
         with_headers(self, headers)
 
 
@@ -84,11 +85,6 @@ def in_turn(callback, client):
 def version_name(version):
     """Return the version of a model as tritonclient takes it: empty for the newest."""
     return "" if version in (None, -1) else str(version)
-
-
-def message_of(error):
-    """Return what an error says; over HTTP that of a connection is an OSError."""
-    return str(error.message() if isinstance(error, InferenceServerException) else error)
 
 
 def infer(client, model_name, inputs, outputs, **options):

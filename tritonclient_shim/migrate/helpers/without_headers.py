@@ -3,21 +3,21 @@
 import threading
 
 import tritonclient.grpc as grpcclient
-import tritonclient.http as httpclient
 
+from tritonclient_shim.migrate.helpers.http_client import HttpClient
 from tritonclient_shim.migrate.helpers.requests import http_options
 
 
 def http_client(url, **options):
     """Return a client over HTTP."""
-    return httpclient.InferenceServerClient(**http_options(url, options))
+    return HttpClient(**http_options(url, options))
 
 
-class ThreadClient(threading.local, httpclient.InferenceServerClient):
+class ThreadClient(threading.local, HttpClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
     def __init__(self, url, **options):
-        httpclient.InferenceServerClient.__init__(self, **http_options(url, options))
+        HttpClient.__init__(self, **http_options(url, options))
 
 
 def connect(protocol, url, **options):

@@ -123,7 +123,7 @@ class ClientPlan(Plan):
             after.append(new_text("headers={0}", self.headers))
         made: Part = new_text(f"{{{function}}}")
         if not function:
-            made = new_text("{0}.InferenceServerClient", client_module(self.protocol))
+            made = self._class()
         new: NewText | NewCall = NewCall(
             self.call,
             made,
@@ -135,6 +135,12 @@ class ClientPlan(Plan):
         if self.headers is not None and not takes_headers:
             new = new_text("{with_headers}({0}, {1})", new, self.headers)
         return new_text("{AskedClient}({0})", new) if self.contexts.asks else new
+
+    def _class(self) -> NewText:
+        """Return the class of the client."""
+        if self.protocol == "http" and self.facts.catches_errors:
+            return new_text("{HttpClient}")
+        return new_text("{0}.InferenceServerClient", client_module(self.protocol))
 
     def _model_check(self) -> list[Edit]:
         """Ask for the model where the error of v1's constructor may matter, before any request."""

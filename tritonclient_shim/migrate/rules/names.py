@@ -6,11 +6,8 @@ These are v1's constants and exception, and names that NumPy and Python removed.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Sequence
 
 from tritonclient_shim.migrate.decisions import (
-    Decisions,
     Plan,
     Refused,
     Rewrite,
@@ -30,12 +27,6 @@ FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
-#: Errors of files, networks and processes, in the names of Python 2, too.
-_OS_ERRORS = frozenset(
-    ("OSError", "IOError", "EnvironmentError", "error", "FileNotFoundError", "PermissionError")
-    + ("ConnectionError", "TimeoutError", "IsADirectoryError", "NotADirectoryError")
-)
-FILES = "catch errors of files in a try of their own: over HTTP, errors of connections are OSError"
 _BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
@@ -181,75 +172,19 @@ def flag(node: ast.AST, facts: FileFacts) -> Plan:
 
 
 def exception(node: ast.AST, facts: FileFacts) -> Plan:
-    """Use tritonclient's exception, with v1's name. Over HTTP, handlers also catch OSError."""
-    call, node = (node, node.func) if isinstance(node, ast.Call) else (None, node)
+    """Use tritonclient's exception, with v1's name."""
+    node = node.func if isinstance(node, ast.Call) else node
     if facts.errors_stay:
         raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
-    if getattr(node, "attr", _NAME) != _NAME:
-        return _message(node, call, facts)
-    if facts.beside.speaks_http and catches_files(node, facts):
-        raise Refused(FILES)
-    return _ErrorPlan("tritonclient's exception", (), node, facts)
-
-
-@dataclass(frozen=True)
-class _ErrorPlan(Plan):
-    """Tritonclient's exception, with OSError beside it where a client may raise that."""
-
-    node: ast.AST
-    facts: FileFacts
-
-    def edits(self, decisions: Decisions) -> Sequence[Edit]:
-        """Return the edits: the clients decide if errors may be OSError."""
-        facts, node = self.facts, self.node
-        parent = facts.flows.parents[node]
-        is_in_tuple = isinstance(parent, ast.Tuple)
-        handler = facts.flows.parents[parent] if is_in_tuple else parent
-        caught = handler.type if isinstance(handler, ast.ExceptHandler) else None
-        form = "{old}"
-        if caught and may_be_os_error(decisions, facts) and "OSError" not in facts.text(caught):
-            form = "{old}, OSError" if is_in_tuple else "({old}, OSError)"
-        is_own = isinstance(node, ast.Attribute) or facts.text(node) == _NAME
-        if is_own:
-            return [replaced(node, form.replace("{old}", "{0}"), Import(_IMPORT))]
-        return [replaced(node, form)]
-
-
-@dataclass(frozen=True)
-class _MessagePlan(Plan):
-    """A call of ``message()``: the same, or of a helper if an OSError without it may come."""
-
-    call: ast.Call
-    error: ast.expr
-    facts: FileFacts
-
-    def edits(self, decisions: Decisions) -> Sequence[Edit]:
-        """Return the edits: the clients decide if errors may be OSError."""
-        if not may_be_os_error(decisions, self.facts):
-            return ()
-        return [replaced(self.call, "{message_of}({0})", self.error)]
-
-
-def may_be_os_error(decisions: Decisions, facts: FileFacts) -> bool:
-    """True if the errors of a client may be OSError, as over HTTP."""
-    return "http" in decisions.protocols or facts.beside.speaks_http
-
-
-def catches_files(node: ast.AST, facts: FileFacts) -> bool:
-    """True for v1's exception in a handler of a ``try`` that may raise errors of files, too."""
-    around = [x for x in facts.flows.around(node) if isinstance(x, (ast.ExceptHandler, ast.Try))]
-    if len(around) < 2:
-        return False
-    handler, block = around[:2]
-    if not isinstance(handler, ast.ExceptHandler) or not isinstance(block, ast.Try):
-        return False
-    own = handler.type and {last_name(part) for part in ast.walk(handler.type)}
-    if own and not _OS_ERRORS.isdisjoint(own):
-        return False  # it catches both already
-    types = [part for x in block.handlers if x.type for part in ast.walk(x.type)]
-    body = [part for statement in block.body for part in ast.walk(statement)]
-    calls = {last_name(part.func) for part in body if isinstance(part, ast.Call)}
-    return "open" in calls or not _OS_ERRORS.isdisjoint(map(last_name, types))
+    name = getattr(node, "attr", _NAME)
+    if name == "message":
+        return unchanged()
+    if name != _NAME:
+        raise Refused("errors do not tell it any more")
+    what = "tritonclient's exception"
+    if isinstance(node, ast.Attribute) or facts.text(node) == _NAME:
+        return rewrite(node, "{0}", Import(_IMPORT), what=what)
+    return unchanged(what)
 
 
 def error_id(node: ast.AST, facts: FileFacts) -> Plan:
@@ -258,14 +193,6 @@ def error_id(node: ast.AST, facts: FileFacts) -> Plan:
     if stays or not facts.is_printed(node):
         raise Refused(UNNUMBERED)
     return rewrite(node, "None", unsafe=(UnsafeChange.PRINTED_IDS,))
-
-
-def _message(node: ast.AST, call: ast.Call | None, facts: FileFacts) -> Plan:
-    """Keep ``message()``, or use a helper if an OSError without it may come."""
-    if not isinstance(node, ast.Attribute) or node.attr != "message":
-        raise Refused("errors do not tell it any more")
-    what = "the same, or message_of(error)"
-    return _MessagePlan(what, (), call, node.value, facts) if call else unchanged(what)
 
 
 # ---------------------------------------------------------------- what NumPy and Python removed
