@@ -24,6 +24,13 @@ def show(result):
 """
 _CONTEXT = 'InferContext(sys.argv[1], ProtocolType.GRPC, "simple")'
 _HEALTH = "ServerHealthContext(sys.argv[1], ProtocolType.GRPC)"
+_AWAITED = """import asyncio
+from functools import partial
+queue = asyncio.Queue()
+queue.put_nowait({})
+async def fetch():
+    return await queue.get()
+"""
 WAYS = {
     "pairs": f"all = dict((n, {_CONTEXT}) for n in 'ab')\nshow(all['a'].run(inputs, outputs))\n",
     "keyword": f"all = dict(a={_CONTEXT})\nshow(all['a'].run(inputs, outputs))\n",
@@ -49,6 +56,37 @@ WAYS = {
         f"ctx = {_CONTEXT}\n"
         "print([ctx.run(dict(INPUT0=[a], INPUT1=[b]), dict(outputs), 1)['OUTPUT0'][0][15] "
         "for a, b in [(row, row)]])\n"
+    ),
+    "awaited method": _AWAITED.format(_CONTEXT)
+    + "call = partial(asyncio.run(fetch()).run, inputs, outputs)\nshow(call())\n",
+    "awaited in a function": _AWAITED.format(_CONTEXT)
+    + "async def ask():\n    ctx = await queue.get()\n"
+    "    return partial(ctx.run, inputs, outputs)\n"
+    "show(asyncio.run(ask())())\n",
+    "methods of a list": (
+        f"all = list(map(lambda ctx: ctx, [{_CONTEXT}]))\n"
+        "for run in [ctx.run for ctx in all]:\n    show(run(inputs, outputs))\n"
+    ),
+    "method of an unknown manager": (
+        "import contextlib\n"
+        f"stack = contextlib.ExitStack()\nkept = contextlib.nullcontext({_CONTEXT})\n"
+        "with kept as ctx:\n    run = ctx.run\n    show(run(inputs, outputs))\n"
+    ),
+    "health awaited": _AWAITED.format(_HEALTH)
+    + "h = asyncio.run(fetch())\nprint(h.is_live())\ncall = h.is_ready\nprint(call())\n",
+    "generator of a generator": (
+        f"def make():\n    yield {_HEALTH}\n\ndef all():\n    yield from make()\n\n"
+        "print([h.is_live() for h in make()])\nfor h in all():\n    print(h.is_ready())\n"
+    ),
+    "dict of a dict": (
+        f"one = {{'a': {_HEALTH}}}\nall = {{**one}}\n"
+        "print(one['a'].is_live())\nprint(all['a'].is_ready())\n"
+    ),
+    "health called here and awaited": (
+        f"import asyncio\nh = {_HEALTH}\nprint(h.is_live())\n"
+        "async def give():\n    return h\n"
+        "async def main():\n    print((await give()).is_ready())\n"
+        "asyncio.run(main())\n"
     ),
 }
 

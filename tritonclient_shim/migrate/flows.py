@@ -42,9 +42,13 @@ _HARMLESS = SHOWING | frozenset(
 _TAKING_CONTAINERS = (
     *(ast.Call, ast.Starred, ast.Return, ast.Yield, ast.Lambda),
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.withitem),
+    *(ast.Await, ast.YieldFrom),
 )
-#: Expressions that make something new of an object, or bind it to a name unseen.
-_CHANGING = (ast.BinOp, ast.FormattedValue, ast.NamedExpr)
+#: Nodes that make something new of an object, or bind it to a name unseen.
+_CHANGING = (
+    *(ast.BinOp, ast.FormattedValue, ast.NamedExpr, ast.Await, ast.YieldFrom),
+    getattr(ast, "Match", ast.NamedExpr),  # since Python 3.10
+)
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,8 @@ class _Gathering:
         self.groups = list(dict.fromkeys(self.of_object.values()))
         for call in evaluator.scopes.calls:
             self._note_unknown(call)
+        for node in expressions:
+            self._note_unknown_reference(node)
 
     def _join(self, objects: list[Instance]) -> None:
         """Make one group of all objects of a class, and of the groups that they are in."""
@@ -185,11 +191,26 @@ class _Gathering:
         for group in self.groups:
             if f"{group.kind}.{method.attr}" not in BY_SYMBOL or method.attr in CLOSING:
                 continue
-            is_run = method.attr == "run" and len(call.args) + len(call.keywords) > 1
-            if group.kind.endswith(".InferContext") and method.attr != "run":
-                continue  # its name alone shows that it is v1's
-            if is_run or not any(last_name(x.func) not in CLOSING for x in group.calls):
+            if not group.kind.endswith(".InferContext"):
                 group.escapes.append(call)
+                continue
+            if method.attr != "run":
+                continue  # its name alone shows that it is v1's
+            has_tensors = len(call.args) + len(call.keywords) > 1
+            if has_tensors or not any(last_name(x.func) not in CLOSING for x in group.calls):
+                group.escapes.append(call)
+
+    def _note_unknown_reference(self, node: ast.expr) -> None:
+        """Add a method that is read of an unknown object to all groups whose objects it may be."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            return
+        parent = self._parents[node]
+        is_called = isinstance(parent, ast.Call) and parent.func is node
+        if is_called or self._is_known_object(node.value):
+            return
+        for group in self.groups:
+            if f"{group.kind}.{node.attr}" in BY_SYMBOL and node.attr not in CLOSING:
+                group.escapes.append(node)
 
     def _is_known_object(self, node: ast.expr) -> bool:
         """True if an expression stands for objects of classes and modules that are known."""
