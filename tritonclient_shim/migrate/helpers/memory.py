@@ -1,6 +1,7 @@
 """Shared memory: regions, and requests whose tensors are in them."""
 
 import collections
+import os
 import time
 from types import SimpleNamespace
 
@@ -27,10 +28,15 @@ Region = collections.namedtuple("Region", "memory handle name key byte_size devi
 
 
 def create_region(name, key, byte_size):
-    """Create a region of shared memory."""
+    """Create a region of shared memory. An object that exists grows to its size."""
+    if byte_size < 0:
+        raise shared_memory.SharedMemoryException("unable to initialize the size")
+    path = os.path.join("/dev/shm", key.lstrip("/"))
     try:
+        if os.path.isfile(path) and os.path.getsize(path) < byte_size:
+            os.truncate(path, byte_size)
         handle = shared_memory.create_shared_memory_region(name, key, byte_size)
-    except OSError as error:  # for a bad key
+    except (OSError, ValueError) as error:  # for a bad key, or an empty object
         message = "unable to get shared memory descriptor"
         raise shared_memory.SharedMemoryException(message) from error
     return Region(shared_memory, handle, name, key, byte_size, None)
