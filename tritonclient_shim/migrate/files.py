@@ -12,6 +12,7 @@ from tritonclient_shim.migrate import notebooks
 from tritonclient_shim.migrate.builtin_check import other_builtins
 from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
+from tritonclient_shim.migrate.late_imports import late_import
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.migrate.plan import NO_RULE, is_ignored, plan_file
@@ -171,7 +172,13 @@ def _reason_to_stay(facts: FileFacts) -> str:
         if is_run and any(isinstance(part, ast.Constant) for part in parts):
             place = facts.source.place(call.lineno)
             return f"{place} runs a text as code, which may use v1; write it as code"
-    return notebooks.reason_to_stay(facts) if is_notebook(facts.source) else ""
+    if is_notebook(facts.source):
+        return notebooks.reason_to_stay(facts)
+    late = late_import(facts)
+    if late is not None:
+        place = facts.source.place(late.lineno)
+        return f"{place} imports below code that uses v1; move the import to the top of the file"
+    return ""
 
 
 def _uses(source: ParsedSource, outcomes: Mapping[Site, SiteOutcome]) -> _Uses:

@@ -1,0 +1,70 @@
+"""Find imports below code that uses v1.
+
+What is written needs imports and functions above its first use. In a file with imports between its
+code, no place is certainly right for them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator
+
+from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.rules import IMPORTS
+from tritonclient_shim.scan.scopes import last_name
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def late_import(facts: FileFacts) -> ast.stmt | None:
+    """Return an import of the module below code that uses v1 when it runs; None if none is."""
+    using = _statements_with_uses(facts)
+    names = _names_with_uses(facts.source.tree, using)
+    is_below = False
+    for statement in facts.source.tree.body:
+        if isinstance(statement, _DEFINITIONS):
+            continue
+        if is_below:
+            for node in _imports(statement):
+                return node
+        is_below = is_below or statement in using or bool(_names(statement) & names)
+    return None
+
+
+def _statements_with_uses(facts: FileFacts) -> set[ast.AST]:
+    """Return the statements of the module that have a use of v1, imports apart."""
+    statements: set[ast.AST] = set()
+    for site in facts.sites:
+        if site.id not in IMPORTS:
+            around = [site.node, *facts.flows.around(site.node)]
+            statements.add(around[-2])  # the last one is the module
+    return statements
+
+
+def _names_with_uses(tree: ast.Module, using: set[ast.AST]) -> set[str]:
+    """Return the functions and classes that use v1, themselves or through each other."""
+    definitions = [part for part in tree.body if isinstance(part, _DEFINITIONS)]
+    names = {part.name for part in definitions if part in using}
+    size = -1
+    while size < len(names):
+        size = len(names)
+        names.update(part.name for part in definitions if _names(part) & names)
+    return names
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    """Return all names and attributes in a statement."""
+    return {last_name(node) for node in ast.walk(statement)}
+
+
+def _imports(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield the imports in a statement, but those in its functions and classes."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        yield statement
+    elif not isinstance(statement, _DEFINITIONS):
+        for part in ast.iter_child_nodes(statement):
+            if isinstance(part, ast.stmt):
+                yield from _imports(part)
+            elif isinstance(part, ast.ExceptHandler):
+                for below in part.body:
+                    yield from _imports(below)
