@@ -31,6 +31,13 @@ queue.put_nowait({})
 async def fetch():
     return await queue.get()
 """
+_CACHE = """cache = {}
+def get(model):
+    if model not in cache:
+        cache[model] = InferContext(sys.argv[1], ProtocolType.GRPC, model)
+    return cache[model]
+show(get('simple').run(inputs, outputs))
+"""
 WAYS = {
     "pairs": f"all = dict((n, {_CONTEXT}) for n in 'ab')\nshow(all['a'].run(inputs, outputs))\n",
     "keyword": f"all = dict(a={_CONTEXT})\nshow(all['a'].run(inputs, outputs))\n",
@@ -74,6 +81,12 @@ WAYS = {
     ),
     "health awaited": _AWAITED.format(_HEALTH)
     + "h = asyncio.run(fetch())\nprint(h.is_live())\ncall = h.is_ready\nprint(call())\n",
+    "closed by popitem": (
+        _CACHE + "while cache:\n    _, ctx = cache.popitem()\n    ctx.close()\nprint(cache)\n"
+    ),
+    "closed by next": (
+        _CACHE + "ctx = next(iter(cache.values()))\nctx.close()\nprint(len(cache))\n"
+    ),
     "generator of a generator": (
         f"def make():\n    yield {_HEALTH}\n\ndef all():\n    yield from make()\n\n"
         "print([h.is_live() for h in make()])\nfor h in all():\n    print(h.is_ready())\n"

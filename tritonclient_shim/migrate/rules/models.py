@@ -20,7 +20,7 @@ from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import Binding, Place, last_name
 from tritonclient_shim.scan.sites import first_parameter
-from tritonclient_shim.scan.values import Symbol
+from tritonclient_shim.scan.values import Items, Other, Symbol
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FIXED = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
@@ -137,11 +137,33 @@ def form_of(group: Group, facts: FileFacts) -> Form:
         return Form.CLIENT
     if group.taken or not used <= {*_SENDING, *_ASKING, _FETCHING, "close"}:
         return Form.OBJECT
+    if any(_may_close_context(call, facts) for call in facts.evaluator.scopes.calls):
+        return Form.OBJECT
     if _needs_client(group, facts):
         return Form.PARTIAL if _is_kept(group, facts) else Form.OBJECT
     tried = [facts.flows.parents[call] for call in group.creations if facts.is_tried(call)]
     have_lines = all(isinstance(x, _MAKING) and facts.layout.has_lines(x) for x in tried)
     return Form.PARTIAL if have_lines and not (tried and _calls(group, facts)) else Form.OBJECT
+
+
+def _may_close_context(call: ast.Call, facts: FileFacts) -> bool:
+    """True if a call closes an object that nobody follows, such as one of ``popitem()``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in CLOSING:
+        return False
+    values = facts.evaluator.of(call.func.value)
+    if values and not any(isinstance(value, (Items, Other)) for value in values):
+        return False
+    bindings = facts.evaluator.scopes.bindings(call.func.value)
+    return not bindings or not all(_is_of_a_package(item, facts) for item in bindings)
+
+
+def _is_of_a_package(binding: Binding, facts: FileFacts) -> bool:
+    """True if a function of another package makes what a name gets, such as ``open``."""
+    if not isinstance(binding.node, ast.Call) or binding.steps:
+        return False
+    functions = facts.evaluator.of(binding.node.func)
+    known = all(isinstance(function, Symbol) for function in functions)
+    return bool(functions) and known and last_name(binding.node.func) != "next"
 
 
 def _calls(group: Group, facts: FileFacts) -> bool:
