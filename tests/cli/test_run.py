@@ -184,7 +184,7 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
 
 
 ERRORS = {
-    "syntax": "x = (1,\n",
+    "syntax": "x = 1 1\n",
     "syntax in a text": "eval(\"print 'a'\")\n",
     "in a function": "def f():\n    raise KeyError('x')\nf()\n",
     "with a cause": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise OSError from e\n",

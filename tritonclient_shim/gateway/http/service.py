@@ -346,8 +346,10 @@ def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None
 
     aiohttp 3.10, the last for Python 3.8, raises ValueError for targets such as ``http://[``.
     """
-    source = repr(context.get("protocol") or context.get("future"))
-    if not (isinstance(context.get("exception"), ValueError) and "RequestHandler" in source):
+    is_of_connection = isinstance(context.get("protocol"), web.RequestHandler)
+    is_of_request = "RequestHandler" in repr(context.get("future"))
+    is_unreadable = isinstance(context.get("exception"), ValueError)
+    if not is_unreadable or not (is_of_connection or is_of_request):
         loop.default_exception_handler(context)
 
 
