@@ -81,6 +81,16 @@ WAYS = {
     ),
     "health awaited": _AWAITED.format(_HEALTH)
     + "h = asyncio.run(fetch())\nprint(h.is_live())\ncall = h.is_ready\nprint(call())\n",
+    "formats in a table": (
+        f"def first(rows):\n    return rows[0][3]\n\nctx = {_CONTEXT}\n"
+        "for form, read in [(InferContext.ResultFormat.RAW, first)]:\n"
+        "    print(read(ctx.run(inputs, {'OUTPUT0': form})['OUTPUT0']))\n"
+    ),
+    "classes in a table": (
+        f"def first(rows):\n    return rows[0][0][0]\n\nctx = {_CONTEXT}\n"
+        "for form, read in [(InferContext.ResultFormat.CLASS, first)]:\n"
+        "    print(read(ctx.run(inputs, {'OUTPUT0': (form, 1)})['OUTPUT0']))\n"
+    ),
     "closed by popitem": (
         _CACHE + "while cache:\n    _, ctx = cache.popitem()\n    ctx.close()\nprint(cache)\n"
     ),

@@ -122,3 +122,61 @@ def test_module_that_is_installed_alone(triton: TritonServer, tmp_path: Path) ->
     shutil.copy(source, tmp_path / "site")
     (tmp_path / "main.py").write_text(_IMPORTING.format("ask"), "utf-8")
     assert run(Layout({}, ("main.py",), {"PYTHONPATH": "site"}), triton.grpc, tmp_path)
+
+
+_FIXTURES = """import os
+
+import pytest
+from tensorrtserver.api import InferContext, ProtocolType
+
+
+@pytest.fixture(params=[ProtocolType.HTTP])
+def server(request):
+    return os.environ["URL"], request.param
+
+
+@pytest.fixture
+def make(server):
+    return lambda model: InferContext(server[0], server[1], model)
+"""
+_TESTS = """import numpy as np
+from client import Client
+from tensorrtserver.api import InferContext
+
+ROW = np.arange(16, dtype=np.int32)
+
+
+def test_request(make):
+    inputs = {"INPUT0": [ROW], "INPUT1": [ROW]}
+    result = make("simple").run(inputs, {"OUTPUT0": InferContext.ResultFormat.RAW})
+    assert result["OUTPUT0"][0].sum() == 240
+
+
+def test_client(server):
+    assert Client(*server).context.correlation_id() == 0
+"""
+_CLIENT = """from tensorrtserver.api import InferContext, ProtocolType
+
+
+class Client:
+    def __init__(self, url, protocol=ProtocolType.HTTP, **options):
+        self.context = InferContext(url, protocol, "simple", **options)
+"""
+
+
+@pytest.mark.parametrize("place", ["tests/conftest.py", "tests/own_fixtures.py"])
+@pytest.mark.parametrize("unsafe", [(), ("--unsafe",)], ids=["safe", "unsafe"])
+def test_fixtures(
+    unsafe: tuple[str, ...], place: str, triton: TritonServer, tmp_path: Path
+) -> None:
+    """Tests pass after migration, with contexts and protocols that fixtures hand to them."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "client.py").write_text(_CLIENT, "utf-8")
+    (tmp_path / "tests" / "conftest.py").write_text("pytest_plugins = ['own_fixtures']\n", "utf-8")
+    (tmp_path / place).write_text(_FIXTURES, "utf-8")
+    (tmp_path / "tests" / "test_request.py").write_text(_TESTS, "utf-8")
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
+    layout = Layout({}, command, {"URL": triton.http, "PYTHONPATH": "tests"})
+    run(layout, "tests", tmp_path)
+    main(["migrate", "--write", *unsafe, str(tmp_path)])
+    run(layout, "tests", tmp_path)

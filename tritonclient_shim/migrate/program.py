@@ -34,6 +34,8 @@ _FROM = re.compile(
 )
 _IMPORT = re.compile(_START + r"import[ \t]+([^\n\"#;]*)", re.M)
 _CALLED = re.compile(r"\b(?:import_module|__import__)\([ \t]*[\"']([\w.]+)[\"']")
+#: Modules with fixtures and hooks of pytest.
+_PLUGINS = re.compile(r"^pytest_plugins[ \t]*=[ \t]*([(\[][^)\]]*|[^\n]*)", re.M)
 _ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
 _ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
 _ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_request)\(")
@@ -166,6 +168,9 @@ class _File:
                 yield _Import(0, module)
         for module in _CALLED.findall(text):
             yield _Import(0, module)
+        for names in _PLUGINS.findall(text):
+            for module in re.findall(r"[\w.]+", names):
+                yield _Import(0, module)
 
     def star_imports(self) -> Iterator[_Import]:
         """Yield the modules whose names a star import of the file binds."""
@@ -192,7 +197,7 @@ class Program:
         self._importers: defaultdict[str, set[str]] = defaultdict(set)
         self._imported: dict[str, set[str]] = {}
         for path in self._files:
-            self._imported[path] = set(self._modules(path)) - {path}
+            self._imported[path] = {*self._modules(path), *self._fixtures(path)} - {path}
             for module in self._imported[path]:
                 self._importers[module].add(path)
         #: what files keep, by path
@@ -297,6 +302,15 @@ class Program:
     def keeps(self, path: str) -> frozenset[Keeps]:
         """Return what a file keeps of v1."""
         return self._kept[path]
+
+    def _fixtures(self, path: str) -> Iterator[str]:
+        """Yield the files of pytest's fixtures for a file of tests, which uses them by name."""
+        name = os.path.basename(path)
+        if not name.startswith(("test", "conftest")) and not name.endswith("_test.py"):
+            return
+        for other in self._by_stem["conftest"]:
+            if path.startswith(os.path.join(os.path.dirname(other), "")):
+                yield other
 
     def _modules(self, path: str) -> Iterator[str]:
         """Yield the files that a file may import: beside it, else anywhere in the program."""

@@ -19,7 +19,7 @@ from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
-from tritonclient_shim.scan.values import Instance, Value
+from tritonclient_shim.scan.values import Instance, LocalClass, LocalFunction, Value
 
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
 FORMS = ("TS062", "TS063")  # ids of RAW and CLASS
@@ -141,8 +141,11 @@ def output_format(node: ast.AST, facts: FileFacts) -> Plan:
         raise Refused("compare the format by ==: its number is not true, and no object of its own")
     tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
     pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
+    if not is_class and not _has_regions(facts):
+        pairs = []  # a tuple of the program: no output is in a region
     is_taken = variable is not node and facts.beside.linked  # perhaps
-    if is_class and (not pairs or pairs != reads or is_taken):
+    are_numbers = all(_may_be_number(x.elts[1], facts) for x in pairs)
+    if is_class and (not pairs or pairs != reads or is_taken or not are_numbers):
         raise Refused("write (ResultFormat.CLASS, k) where an output is")
     unknown = [] if is_class else [x for x in pairs if not facts.flows.of(x.elts[1])]
     if unknown and facts.beside.linked:
@@ -158,6 +161,19 @@ def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     if unknown:
         unsafe = (UnsafeChange.HANDLES,)
     return Rewrite("classes or a region" if pairs else "RAW", unsafe, tuple(edits))
+
+
+def _has_regions(facts: FileFacts) -> bool:
+    """True if outputs may be in regions of shared memory."""
+    return facts.beside.has_regions or facts.has("TS040", "TS081", "TS086")
+
+
+def _may_be_number(node: ast.expr, facts: FileFacts) -> bool:
+    """True unless an expression is a text, or a function or class of the file."""
+    values = facts.evaluator.of(node)
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    is_own = any(isinstance(value, (LocalFunction, LocalClass)) for value in values)
+    return not is_text and not is_own
 
 
 def flag(node: ast.AST, facts: FileFacts) -> Plan:
