@@ -55,7 +55,7 @@ def test_star_import_becomes_names() -> None:
 
 def test_context_stays_with_a_use_that_stays() -> None:
     """A use that stays keeps its context, and no other context. A comment says why."""
-    why = "do without infer_stats of a status: it has no successor"
+    why = "read client.get_inference_statistics(model_name) for infer_stats"
     source = (
         f'{STAR}{CONTEXT}r = ctx.run(i, o)\ns = ServerStatusContext("u", 1).get_server_status()\n'
         "print(len(s.model_status['m'].version_status[1].infer_stats))\n"
@@ -573,7 +573,7 @@ def test_protocol_that_is_an_object_or_true(test: str) -> None:
     source = f'p = ProtocolType.HTTP\nServerHealthContext("u", p).is_live()\n{test}\n'
     text = migrated(STAR + source).after.decode()
     assert "p = ProtocolType.HTTP\n" in text and text.endswith(f"{test}\n")
-    assert "compare the protocol by ==" in text
+    assert "compare the protocol with `==`" in text
 
 
 @pytest.mark.parametrize("test", ["if raw: 0", "y = x is raw", "y = raw or 3"])
@@ -812,3 +812,33 @@ def test_names_that_an_importer_imports_from_elsewhere(
     after = migrate(str(library), library.read_bytes(), MigrateOptions(unsafe=True), program).after
     imports = [line for line in after.decode().splitlines() if "import " in line]
     assert any(error in line for line in imports) == is_imported
+
+
+def _reasons(source: str, unsafe: bool = True) -> dict[str, str]:
+    """Return the reason for each use that stays, by ``line:id``."""
+    uses = migrated(STAR + source, unsafe=unsafe).uses
+    return {f"{row.line}:{row.entry.id}": outcome.what for row, outcome in uses if outcome.todo}
+
+
+def test_reasons_name_the_line_of_the_cause() -> None:
+    """A use that stays for another one names its line."""
+    source = "p = ProtocolType.GRPC\nq = p is ProtocolType.HTTP\n"
+    reasons = _reasons(source)
+    assert reasons["3:TS010"] == "compare the protocol with `==`, not with `is`: it becomes a text"
+    assert reasons["2:TS010"] == f"stays because of line 3: {reasons['3:TS010']}"
+    assert reasons["1:TS001"] == "stays because of line 2"
+    error = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    print(e.server_id())\n"
+    assert _reasons(error, unsafe=False)["4:TS015"] == (
+        "stays because of line 5: only v1's errors have ids"
+    )
+    kept = f"{CONTEXT}ctx.unknown_method()\np = ProtocolType.HTTP\n"
+    assert _reasons(kept)["4:TS010"] == (
+        "stays because of line 3: no client has a method unknown_method"
+    )
+
+
+def test_command_of_a_comment_is_on_one_line() -> None:
+    """An author can copy the command from a comment, which breaks no words."""
+    source = "def ask(*arguments):\n    context = InferContext(*arguments)\n    context.run(i, o)\n"
+    text = migrated(STAR + source).after.decode()
+    assert "(tritonclient-shim guide inference)" in text

@@ -29,6 +29,8 @@ from tritonclient_shim.migrate.import_block import with_name
 from tritonclient_shim.migrate.layout import Span
 from tritonclient_shim.migrate.names import NewNames
 
+#: A command in a comment, which the author copies.
+_COMMAND = re.compile(r"tritonclient-shim \S+ \S+")
 #: The names of helpers in a form, and ``old``.
 _NAME = re.compile(r"{([A-Za-z]\w*)}")
 #: What follows the function or an argument of a call: its brackets, a comma, comments.
@@ -118,7 +120,11 @@ class Document:
     def _add_comment(self, edit: Comment) -> None:
         row = self._layout.rows[self._layout.first_row(edit.statement)]
         width = COLUMNS - (len(row) - len(row.lstrip()))
-        lines = textwrap.wrap(edit.text, width, subsequent_indent="#   ", break_long_words=False)
+        text = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), edit.text)
+        wrapper = textwrap.TextWrapper(
+            width, subsequent_indent="#   ", break_long_words=False, break_on_hyphens=False
+        )
+        lines = [line.replace("\0", " ") for line in wrapper.wrap(text)]
         if lines[0] not in self._layout.comments_above(edit.statement):
             self._above[edit.statement].insert(0, "\n".join(lines))
 

@@ -30,7 +30,6 @@ from tritonclient_shim.usage.rows import UsageRow, relative
 
 #: Ids of uses that can stay alone. Other uses need each other.
 _ALONE = ("TS201",)
-_STAYS = SiteOutcome(State.TODO, "stays for the uses that stay")
 #: Options of the command → the same for the rules; few options first.
 _OPTIONS = {
     "": MigrateOptions(),
@@ -146,10 +145,18 @@ def _rewritten(facts: FileFacts) -> _Result:
     damage = damage or other_builtins(facts, rendered.text, rendered.definitions)
     result = _kept(facts, damage)
     if not damage:
-        outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, _STAYS)}
+        stays = _import_stays(plan.outcomes, facts)
+        outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, stays)}
         result = _Result(_uses(facts.source, outcomes), rendered.text)
     keeps_handed = plan.decisions.keeps_handed
     return replace(result, helpers=rendered.helpers, keeps_handed=keeps_handed)
+
+
+def _import_stays(outcomes: Mapping[Site, SiteOutcome], facts: FileFacts) -> SiteOutcome:
+    """Return the outcome of an import that stays, with the first use that needs it."""
+    lines = [site.node.lineno for site, outcome in outcomes.items() if outcome.todo]
+    reason = f"stays because of {facts.source.place(min(lines))}" if lines else "stays, as v1's"
+    return SiteOutcome(State.TODO, reason)
 
 
 def _kept(facts: FileFacts, reason: str) -> _Result:

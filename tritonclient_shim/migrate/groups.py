@@ -65,13 +65,15 @@ _HANDED = "other files of the program keep contexts or regions, which may get it
 _KEPT_ELSEWHERE = (
     "other files of the program keep uses of such contexts; rewrite these by hand first"
 )
-_CAUGHT = "other files of the program keep v1's exception, which catches no error of a client"
+_CAUGHT = "{} keeps v1's exception, which catches no error of a client"
 _INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
 _REPLACED = "other files of the program may replace the class in this one"
 _OWN_METHOD = "a class of the program has a method {}, too; give that method another name"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
-_KEPT = "stays for the contexts that stay"
+_KEPT = "stays for other files of the program, which keep contexts of v1"
+_IS = "compare the protocol with `==`, not with `is`: it becomes a text"
+_TRUTH = "compare the protocol with `==` and a protocol: it becomes a text, which is always true"
 #: The outcome of a use, by its node, or by the call that it is a part of.
 Outcomes = Mapping[ast.AST, SiteOutcome]
 
@@ -148,7 +150,10 @@ def plan_units(facts: FileFacts, decided: Outcomes) -> UnitPlans:
     for item in units:
         if not item.unit.stays:
             plans += [(node, plan) for node, plan in item.plans if node not in left]
-    constants, left = _constants(facts, plans, left, formats_stay, is_partial=bool(staying))
+    reasons = _reasons_of_constants(
+        facts, formats_stay, [unit.stays for unit in staying if unit.stays]
+    )
+    constants, left = _constants(facts, plans, left, reasons)
     return UnitPlans(
         plans=(*constants, *plans),
         tried=tuple(plan for item in units for _, plan in item.plans),
@@ -285,7 +290,8 @@ def _lost(
         if kind.rpartition(".")[2] in facts.beside.replaced:
             lost[kind] = _first((CREATIONS[kind],), _REPLACED, facts)
     if facts.errors_stay:
-        reason = _CAUGHT if Keeps.ERRORS in facts.beside.kept else _ERRORS
+        keepers = facts.beside.error_keepers
+        reason = _CAUGHT.format(" and ".join(keepers)) if keepers else _ERRORS
         lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, facts))
     return lost
 
@@ -367,15 +373,13 @@ def _constants(
     facts: FileFacts,
     plans: Sequence[tuple[ast.AST, Plan]],
     decided: Outcomes,
-    formats_stay: bool,
-    is_partial: bool,
+    reasons: Mapping[str, Refused],
 ) -> tuple[Plans, dict[ast.AST, SiteOutcome]]:
     """Return plans for formats, flags and protocols, and the outcomes with those that stay.
 
-    What contexts that stay may need stays. ``is_partial``: some stay.
+    ``reasons``: why those with an id stay outside of calls that change.
     """
     changed = {node for node, _ in plans}
-    reasons = _reasons_of_constants(facts, formats_stay, is_partial)
     constants: list[tuple[ast.AST, Plan]] = []
     left = dict(decided)
     for site in facts.sites:
@@ -388,7 +392,7 @@ def _constants(
                 raise reasons[site.id]
             plan = planned(_CONSTANTS[site.id], node, facts)
         except Refused as refused:
-            left.setdefault(node, keep(refused, node).outcome)
+            left.setdefault(node, _left_constant(site, refused, facts))
             continue
         if is_outside and facts.beside.linked:
             row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
@@ -398,24 +402,54 @@ def _constants(
 
 
 def _reasons_of_constants(
-    facts: FileFacts, formats_stay: bool, is_partial: bool
+    facts: FileFacts, formats_stay: bool, staying: Sequence[Keep]
 ) -> dict[str, Refused]:
-    """Return why constants stay that are in no call that is rewritten, by their ids."""
-    kept = Refused(_KEPT, by_option=True)
+    """Return why constants stay that are in no call that is rewritten, by their ids.
+
+    What contexts that stay may need stays. ``staying``: why contexts of the file stay.
+    """
     unreadable = _refusal(PROTOCOLS, facts)
     reason = None
-    if is_partial or facts.protocols_stay:
-        reason = kept
+    if staying or facts.protocols_stay:
+        reason = _kept(staying, UnsafeChange.PROTOCOL_NAME, facts)
     elif unreadable:
-        reason = Refused(unreadable.reason, unreadable.by_option)
+        reason = Refused(unreadable.reason, unreadable.by_option, unreadable.node)
     elif facts.shows(is_protocol):
         reason = Refused("print a name of your own in place of the protocol")
-    elif any(map(is_test, facts.parents_of(is_protocol))):
-        reason = Refused("compare the protocol by ==: its name is true, and no object of its own")
+    else:
+        reason = _test_of_protocol(facts)
     reasons = dict.fromkeys(PROTOCOLS, reason) if reason else {}
     if formats_stay:
+        kept = _kept(staying, UnsafeChange.FORMAT_NUMBER, facts)
         reasons.update(dict.fromkeys(FORMS, kept))
     return reasons
+
+
+def _test_of_protocol(facts: FileFacts) -> Refused | None:
+    """Return why protocols stay that are compared by ``is``, or tested for their truth."""
+    for test in facts.parents_of(is_protocol):
+        if is_test(test):
+            return Refused(_IS if isinstance(test, ast.Compare) else _TRUTH, node=test)
+    return None
+
+
+def _kept(staying: Sequence[Keep], row: UnsafeChange, facts: FileFacts) -> Refused:
+    """Return why constants stay: for contexts of the file, or of other files."""
+    if staying:
+        place = facts.source.place(getattr(staying[0].node, "lineno", 1))
+        return Refused(f"stays because of {place}: {staying[0].reason}", by_option=True)
+    is_kept = facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}
+    return Refused(_KEPT if is_kept else reason_of([row]), by_option=True)
+
+
+def _left_constant(site: Site, refused: Refused, facts: FileFacts) -> SiteOutcome:
+    """Return why a constant stays: with the place of the cause, if it is another line."""
+    line = getattr(refused.node, "lineno", 0)
+    lines = {other.node.lineno for other in facts.sites if other.id in PROTOCOLS}
+    if line in lines and line != site.node.lineno:
+        reason = f"stays because of {facts.source.place(line)}: {refused}"
+        return SiteOutcome(State.TODO, reason)
+    return SiteOutcome(State.TODO, str(refused), comment=not refused.by_option)
 
 
 def outcome_of(site: Site, outcomes: Outcomes) -> SiteOutcome | None:

@@ -361,6 +361,9 @@ class Beside:
         self.kept = kept  # by the other files
         #: other files ask errors for their ids, or catch errors of v1 alone
         self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
+        #: the names of the files that keep v1's exception
+        keepers = [file.path for file in related if Keeps.ERRORS in program.keeps(file.path)]
+        self.error_keepers = [os.path.basename(keeper) for keeper in keepers]
         #: other files may catch v1's exception
         self.names_errors = any(file.names_errors for file in related)
         self.asks = any(file.asks_contexts for file in related)  # for last requests

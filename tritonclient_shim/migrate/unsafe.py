@@ -99,7 +99,7 @@ class UnsafeChange(Enum):
     )
     REGION_STATUS = (
         "`get_shared_memory_status()` → `region_status(client)`",
-        "it has no regions of CUDA memory",
+        "the status has no regions of CUDA memory",
     )
     LOADED_MODEL = (
         "a test if a status has a model → `client.is_model_ready(model_name)`",

@@ -63,7 +63,7 @@ METHODS: Mapping[str, Rule] = {
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(stub.ALL, stub.BY_HAND),
     "TS031": "the client returns a row for each version; read the names from the rows",
-    "TS056": "keep the futures in a list, and wait for one of these",
+    "TS056": "call concurrent.futures.wait(futures): get_ready_async_request() has no successor",
     "TS046": names.UNNUMBERED,
 }
 _NodeRule = Callable[[ast.AST, FileFacts], Plan]

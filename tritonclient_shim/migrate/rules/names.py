@@ -28,6 +28,7 @@ _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
+_IN_ANNOTATION = "write str in the annotation: the protocol becomes a text"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
 _TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
@@ -58,7 +59,8 @@ def protocol(node: ast.AST, facts: FileFacts) -> Plan:
         return rewrite(node, facts.quoted(name.lower()))
     if isinstance(facts.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return rewrite(node, "str")
-    raise Refused(_BY_NAME)
+    around = [part for part in facts.flows.around(node) if isinstance(part, ast.arg)]
+    raise Refused(_IN_ANNOTATION if around else _BY_NAME)
 
 
 def protocol_from_text(node: ast.AST, facts: FileFacts) -> Plan:
@@ -92,7 +94,9 @@ def protocol_of(node: ast.expr, facts: FileFacts) -> str:
     if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
         raise Refused(_BY_NAME)
     if not any(map(is_protocol, values)) and not facts.options.allows(UnsafeChange.CONNECT):
-        raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
+        raise Refused(
+            "the protocol is not chosen in this file; --to grpc, --to http or --unsafe rewrites it"
+        )
     return ""
 
 
@@ -138,11 +142,13 @@ def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
     reads, first = facts.around_result(node), last_name(variable)
     if any(map(is_test, reads)):
-        raise Refused("compare the format by ==: its number is not true, and no object of its own")
+        raise Refused(
+            "compare the format with `==` and a format: it becomes a number, and RAW is 0"
+        )
     tuples = [x for x in reads if isinstance(x, ast.Tuple)]  # with the format first, and not again
     pairs = [x for x in tuples if [last_name(y) == first for y in x.elts] == [True, False]]
-    if not is_class and not _has_regions(facts):
-        pairs = []  # a tuple of the program: no output is in a region
+    if not is_class:
+        pairs = [x for x in pairs if _may_be_region(x, facts)]
     is_taken = variable is not node and facts.beside.linked  # perhaps
     are_numbers = all(_may_be_number(x.elts[1], facts) for x in pairs)
     if is_class and (not pairs or pairs != reads or is_taken or not are_numbers):
@@ -163,9 +169,12 @@ def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     return Rewrite("classes or a region" if pairs else "RAW", unsafe, tuple(edits))
 
 
-def _has_regions(facts: FileFacts) -> bool:
-    """True if outputs may be in regions of shared memory."""
-    return facts.beside.has_regions or facts.has("TS040", "TS081", "TS086")
+def _may_be_region(pair: ast.Tuple, facts: FileFacts) -> bool:
+    """True if a format and what follows it may be an output in shared memory."""
+    if facts.beside.has_regions or facts.has("TS040", "TS081", "TS086"):
+        return True
+    is_in_table = isinstance(facts.flows.parents[pair], (ast.List, ast.Tuple, ast.Set))
+    return not is_in_table and _may_be_number(pair.elts[1], facts)
 
 
 def _may_be_number(node: ast.expr, facts: FileFacts) -> bool:
@@ -191,7 +200,7 @@ def exception(node: ast.AST, facts: FileFacts) -> Plan:
     """Use tritonclient's exception, with v1's name."""
     node = node.func if isinstance(node, ast.Call) else node
     if facts.errors_stay:
-        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
+        raise Refused(_stays_for_ids(facts), by_option=True)
     name = getattr(node, "attr", _NAME)
     if name == "message":
         return unchanged()
@@ -201,6 +210,14 @@ def exception(node: ast.AST, facts: FileFacts) -> Plan:
     if isinstance(node, ast.Attribute) or facts.text(node) == _NAME:
         return rewrite(node, "{0}", Import(_IMPORT), what=what)
     return unchanged(what)
+
+
+def _stays_for_ids(facts: FileFacts) -> str:
+    """Return why v1's exception stays: for the first id that the file asks an error for."""
+    asking = [site.node for site in facts.sites if site.id in ("TS016", "TS017")]
+    if asking:
+        return f"stays because of {facts.source.place(asking[0].lineno)}: only v1's errors have ids"
+    return "stays for other files of the program, which catch v1's exception or read its ids"
 
 
 def error_id(node: ast.AST, facts: FileFacts) -> Plan:

@@ -106,7 +106,9 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe.append(UnsafeChange.PRINTED_STATISTICS)
     lacks |= {"HasField"} if facts.asks_for("config", "ready_state_reason") else set()
     if lacks:
-        raise Refused(f"do without {min(lacks)} of a status: it has no successor")
+        if _STATISTICS in lacks:
+            raise Refused("read client.get_inference_statistics(model_name) for infer_stats")
+        raise Refused(f"do without {min(lacks)}: the successor of a status is no message")
     if model and facts.is_dropped(call):  # it asks if the model is there
         return rewrite(call, "{0}.get_model_config({1})", *parts, what="get_model_config(name)")
     is_shown = facts.beside.linked or facts.shows(lambda x: getattr(x, "of", "") == STATUS)
