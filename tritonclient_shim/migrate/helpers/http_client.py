@@ -1,5 +1,7 @@
 """A client over HTTP for programs that catch errors of clients."""
 
+from http.client import HTTPException
+
 import tritonclient.http as httpclient
 from tritonclient.utils import InferenceServerException
 
@@ -10,11 +12,11 @@ class HttpClient(httpclient.InferenceServerClient):
     def _get(self, *arguments, **options):
         try:
             return super()._get(*arguments, **options)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise InferenceServerException(str(error)) from error
 
     def _post(self, *arguments, **options):
         try:
             return super()._post(*arguments, **options)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise InferenceServerException(str(error)) from error
