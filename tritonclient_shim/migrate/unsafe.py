@@ -23,7 +23,8 @@ class UnsafeChange(Enum):
     )
     REFUSED_ARRAYS = (
         "`infer` instead of `infer_exactly`",
-        "arrays of another datatype or shape than the model's are refused",
+        "arrays of another datatype or shape than the model's are refused, and inputs without "
+        "arrays raise its exception",
     )
     PROTOCOL_NAME = (
         "a protocol → its name, in a program of several files",
