@@ -176,3 +176,16 @@ def test_program_of_several_files(program: str, triton: TritonServer, tmp_path: 
         _write(PROGRAMS[program], tmp_path)
         main(["migrate", "--write", *options, str(tmp_path)])
         assert run(script, triton.grpc) == before
+
+
+def test_import_that_no_importer_reads(tmp_path: Path) -> None:
+    """A star import gives way to no name that importers import themselves."""
+    use = "ServerHealthContext(u, ProtocolType.GRPC).is_live()"
+    (tmp_path / "common.py").write_text(f"{_API}def ask(u):\n    return {use}\n")
+    (tmp_path / "main.py").write_text(
+        "from common import ask\nfrom tensorrtserver.api import InferenceServerException\n"
+        "try:\n    ask('u')\nexcept InferenceServerException:\n    print(1)\n"
+    )
+    assert main(["migrate", "--write", str(tmp_path)]) == 0
+    assert "InferenceServerException" not in (tmp_path / "common.py").read_text()
+    assert "from tritonclient.utils import" in (tmp_path / "main.py").read_text()
