@@ -48,6 +48,7 @@ _SUCCESSORS = {
     "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OWN_ERROR = "from tritonclient.utils import "
 
 
@@ -133,6 +134,7 @@ def _needs(facts: FileFacts, document: Document) -> _Needs:
     star = facts.evaluator.imports.star
     old_names = (node for node in ast.walk(facts.source.tree) if isinstance(node, ast.Name))
     provided = {node.id for node in old_names if facts.evaluator.is_provided(node)}
+    provided |= _imported_anew(facts.source.tree)
     names_of_star = read & star.keys() & (provided | facts.beside.imported)
     return _Needs(
         read=frozenset(read),
@@ -141,6 +143,18 @@ def _needs(facts: FileFacts, document: Document) -> _Needs:
         lines=frozenset(lines),
         star=tuple(_new_line(star[bound], bound, document) for bound in names_of_star),
     )
+
+
+def _imported_anew(tree: ast.Module) -> set[str]:
+    """Return names that v1's star import binds and the module imports, too, perhaps too late."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, IMPORT):
+            for alias in node.names:
+                bound = alias.asname or alias.name
+                if _PROVIDED.get(bound) == import_text(node, [alias]):
+                    names.add(bound)
+    return names
 
 
 def _missing_parts(helpers: set[str], names: NewNames) -> list[Part]:
@@ -242,12 +256,11 @@ def _new_imports(
     """Return the edits that add imports and definitions that the file lacks, below its imports."""
     body = _body(facts, old.anchor)
     imports = [statement for statement in body if isinstance(statement, IMPORT)]
-    present = {import_text(part, [name]) for part in imports for name in part.names}
     made = {line for line in lines if " = " in line}  # iteritems
-    missing = sorted(lines - present - made)
     definitions = [*needs.definitions, *sorted({*document.definitions, *made})]
     leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
     above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
+    missing = sorted(lines - made - _present(body, old.anchor or (above or [None])[-1]))
     if not above:
         texts = [*sorted_imports(missing), *([_block(definitions)] if definitions else []), ""]
         has_texts = bool(missing or definitions)
@@ -273,6 +286,18 @@ def _new_imports(
     return edits
 
 
+def _present(body: list[ast.stmt], anchor: ast.stmt | None) -> set[str]:
+    """Return the imports of the module that come before code: to the end of the anchor's block."""
+    if anchor is None:
+        return set()
+    last = first_block(body, anchor)[-1] if isinstance(anchor, IMPORT) else anchor
+    present: set[str] = set()
+    for part in body:
+        if isinstance(part, IMPORT) and part.lineno <= last.lineno:
+            present.update(import_text(part, [name]) for name in part.names)
+    return present
+
+
 def _body(facts: FileFacts, anchor: ast.stmt | None) -> list[ast.stmt]:
     """Return the statements of the file, or of the cell of a notebook with the import of v1."""
     source = facts.source
@@ -293,13 +318,19 @@ def _place_of_definitions(
     definitions: list[str], body: list[ast.stmt], anchor: ast.stmt, document: Document
 ) -> ast.stmt:
     """Return the import below which definitions come: the last one before their first use."""
+    words = {part: set(re.findall(r"\w+", document.new(part))) for part in body}
     names = set(_FIRST_NAMES.findall("\n".join(definitions)))
+    size = -1
+    while size < len(names):  # also functions and classes of the file that read these names
+        size = len(names)
+        functions = (part for part in body if isinstance(part, _DEFINITIONS))
+        names.update(part.name for part in functions if words[part] & names)
     place = anchor
     for statement in body:
         is_above = statement.lineno < anchor.lineno
         if isinstance(statement, IMPORT):
             place = max(place, statement, key=lambda part: part.lineno)
-        elif not is_above and names.intersection(re.findall(r"\w+", document.new(statement))):
+        elif not is_above and words[statement] & names:
             break
     return place
 

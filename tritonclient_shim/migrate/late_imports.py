@@ -1,7 +1,7 @@
-"""Find imports below code that uses v1.
+"""Find imports below code that uses v1, in a file that imports v1 no higher.
 
-What is written needs imports and functions above its first use. In a file with imports between its
-code, no place is certainly right for them.
+What is written needs imports and functions above its first use. They are written where the module
+imports v1. Without such a place above the first use, none is certainly right.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from typing import Iterator
 
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import IMPORTS
+from tritonclient_shim.scan.imports import is_of_v1
 from tritonclient_shim.scan.scopes import last_name
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def late_import(facts: FileFacts) -> ast.stmt | None:
-    """Return an import of the module below code that uses v1 when it runs; None if none is."""
+    """Return an import of the module below code that uses v1 when it runs.
+
+    None if there is none, or if the module imports v1 above this code.
+    """
     using = _statements_with_uses(facts)
     names = _names_with_uses(facts.source.tree, using)
     is_below = False
@@ -27,8 +31,18 @@ def late_import(facts: FileFacts) -> ast.stmt | None:
         if is_below:
             for node in _imports(statement):
                 return node
-        is_below = is_below or statement in using or bool(_names(statement) & names)
+        elif _is_of_v1(statement):
+            return None
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            is_below = is_below or statement in using or bool(_names(statement) & names)
     return None
+
+
+def _is_of_v1(statement: ast.stmt) -> bool:
+    """True for an import of v1."""
+    if isinstance(statement, ast.ImportFrom):
+        return is_of_v1(statement.module or "")
+    return isinstance(statement, ast.Import) and any(is_of_v1(x.name) for x in statement.names)
 
 
 def _statements_with_uses(facts: FileFacts) -> set[ast.AST]:
