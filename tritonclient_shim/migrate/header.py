@@ -278,6 +278,7 @@ def _new_imports(
         folder = os.path.dirname(os.path.abspath(facts.source.path))
         edits = added_imports(missing, block, facts.layout, folder)
         anchor = block[-1]
+    edits += [Remove(part) for part in _late_doubles(body, missing, facts)]
     if definitions:
         place = _place_of_definitions(definitions, body, anchor, document)
         blank = 2 if any(map(_FUNCTION.search, definitions)) else 1
@@ -296,6 +297,20 @@ def _present(body: list[ast.stmt], anchor: ast.stmt | None) -> set[str]:
         if isinstance(part, IMPORT) and part.lineno <= last.lineno:
             present.update(import_text(part, [name]) for name in part.names)
     return present
+
+
+def _late_doubles(body: list[ast.stmt], missing: list[str], facts: FileFacts) -> list[Import]:
+    """Return the imports of the module that are written above, too, and alone bind their name."""
+    doubles = []
+    for part in body:
+        if isinstance(part, IMPORT) and len(part.names) == 1:
+            alias = part.names[0]
+            name = alias.asname or alias.name
+            bindings = facts.evaluator.scopes.module.bindings.get(name, [])
+            is_alone = [binding.node for binding in bindings] == [alias]
+            if is_alone and import_text(part, [alias]) in missing:
+                doubles.append(part)
+    return doubles
 
 
 def _body(facts: FileFacts, anchor: ast.stmt | None) -> list[ast.stmt]:
