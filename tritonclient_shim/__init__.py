@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.session.server import unwrap as unwrap
     from tritonclient_shim.settings import configure as configure
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {"configure": "settings", "unwrap": "session.server"}
 
