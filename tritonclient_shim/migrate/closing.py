@@ -28,7 +28,7 @@ def call_after_close(group: Group, facts: FileFacts) -> ast.Call | None:
     None if no context of the group may be closed before a call, or nothing catches v1's exception.
     """
     ends = list(_ends(group, facts))
-    if not ends or not (facts.has("TS015") or facts.beside.names_errors):
+    if not ends or not facts.catches_errors:
         return None
     for call in group.calls:
         is_seen = facts.beside.names_errors or facts.handlers.may_catch(call)

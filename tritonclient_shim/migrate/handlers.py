@@ -6,7 +6,7 @@ import ast
 from typing import Sequence, Union
 
 from tritonclient_shim.migrate.flows import Flows
-from tritonclient_shim.scan.scopes import last_name
+from tritonclient_shim.scan.scopes import DEFINITIONS, last_name
 
 #: Functions whose result handles errors in a ``with`` statement.
 _CATCHING = frozenset(
@@ -17,7 +17,6 @@ _PASSING = frozenset(
     ("abstractmethod", "classmethod", "contextmanager", "property", "setter", "staticmethod")
     + ("argument", "command", "option")  # of click
 )
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Code of these runs when the program reads its values, or calls it.
 _LATER = (ast.Lambda, ast.GeneratorExp)
 _WAITING = (ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom)
@@ -29,8 +28,9 @@ class Handlers:
     """The statements of a file that handle errors."""
 
     def __init__(self, tree: ast.Module, flows: Flows) -> None:
-        self._flows, self._nodes = flows, list(ast.walk(tree))
-        definitions = [part for part in self._nodes if isinstance(part, _NAMED)]
+        self._flows = flows
+        self._nodes = list(ast.walk(tree))
+        definitions = [part for part in self._nodes if isinstance(part, DEFINITIONS)]
         self._names_in = {part: _names(part) for part in definitions}
         self._managers = {part.name for part in definitions if _is_catching_manager(part)}
         self._handling: list[_Handling] = []

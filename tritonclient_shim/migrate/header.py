@@ -25,6 +25,7 @@ from tritonclient_shim.migrate.import_block import (
 )
 from tritonclient_shim.migrate.names import NewNames
 from tritonclient_shim.scan.imports import API, is_of_v1
+from tritonclient_shim.scan.scopes import with_readers
 from tritonclient_shim.scan.sites import Site, module_entry
 
 _PACKAGE = "tensorrtserver"
@@ -48,7 +49,6 @@ _SUCCESSORS = {
     "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
 }
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OWN_ERROR = "from tritonclient.utils import "
 
 
@@ -222,7 +222,8 @@ def _symbol(node: Import, alias: ast.alias) -> str:
 
 def _instead(node: Import, alias: ast.alias, document: Document, needs: _Needs) -> list[str]:
     """Return the imports in place of a name of an import, with '' for what stays."""
-    symbol, is_module = _symbol(node, alias), isinstance(node, ast.Import)
+    symbol = _symbol(node, alias)
+    is_module = isinstance(node, ast.Import)
     if not is_of_v1(symbol):
         return [""]
     if alias.name == "*":
@@ -260,21 +261,21 @@ def _new_imports(
     definitions = [*needs.definitions, *sorted({*document.definitions, *made})]
     leading = list(takewhile(lambda part: isinstance(part, (*IMPORT, ast.Expr)), body))
     above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
-    missing = sorted(lines - made - _present(body, old.anchor or (above or [None])[-1]))
-    if not above:
+    anchor = old.anchor or (above[-1] if above else None)
+    block = first_block(body, anchor) if isinstance(anchor, IMPORT) else []
+    missing = sorted(lines - made - _present(body, block[-1] if block else anchor))
+    if not above or anchor is None:
         texts = [*sorted_imports(missing), *([_block(definitions)] if definitions else []), ""]
         has_texts = bool(missing or definitions)
         return [Above(body[0], new_text("{0}", text)) for text in texts if has_texts]
-    anchor = old.anchor or above[-1]
     stars = [part for part in above if isinstance(part, IMPORT) and _is_star(part, old.left)]
     names = {re.split(r"[ .]", line)[-1] for line in missing}
     # a star import that stays would bind some of these names anew
     is_bound = bool(names & facts.evaluator.imports.star.keys())
-    if stars and is_bound or not isinstance(anchor, IMPORT):
+    if stars and is_bound or not block:
         anchor = max([anchor, *stars], key=lambda part: part.lineno)
         edits: list[Edit] = [Below(anchor, text) for text in sorted_imports(missing)]
     else:
-        block = first_block(body, anchor)
         folder = os.path.dirname(os.path.abspath(facts.source.path))
         edits = added_imports(missing, block, facts.layout, folder)
         anchor = block[-1]
@@ -287,14 +288,11 @@ def _new_imports(
     return edits
 
 
-def _present(body: list[ast.stmt], anchor: ast.stmt | None) -> set[str]:
-    """Return the imports of the module that come before code: to the end of the anchor's block."""
-    if anchor is None:
-        return set()
-    last = first_block(body, anchor)[-1] if isinstance(anchor, IMPORT) else anchor
+def _present(body: list[ast.stmt], last: ast.stmt | None) -> set[str]:
+    """Return the imports of the module down to the last statement of a block."""
     present: set[str] = set()
     for part in body:
-        if isinstance(part, IMPORT) and part.lineno <= last.lineno:
+        if last and isinstance(part, IMPORT) and part.lineno <= last.lineno:
             present.update(import_text(part, [name]) for name in part.names)
     return present
 
@@ -334,12 +332,7 @@ def _place_of_definitions(
 ) -> ast.stmt:
     """Return the import below which definitions come: the last one before their first use."""
     words = {part: set(re.findall(r"\w+", document.new(part))) for part in body}
-    names = set(_FIRST_NAMES.findall("\n".join(definitions)))
-    size = -1
-    while size < len(names):  # also functions and classes of the file that read these names
-        size = len(names)
-        functions = (part for part in body if isinstance(part, _DEFINITIONS))
-        names.update(part.name for part in functions if words[part] & names)
+    names = with_readers(_FIRST_NAMES.findall("\n".join(definitions)), words)
     place = anchor
     for statement in body:
         is_above = statement.lineno < anchor.lineno

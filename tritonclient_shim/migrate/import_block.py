@@ -12,6 +12,7 @@ from typing import Any, Iterable, Sequence, Union
 from tritonclient_shim.migrate.edits import Above, AddName, Below, Edit, new_text
 from tritonclient_shim.migrate.emitted import import_text
 from tritonclient_shim.migrate.layout import Layout
+from tritonclient_shim.scan.scopes import DEFINITIONS
 
 Import = Union[ast.Import, ast.ImportFrom]
 IMPORT = (ast.Import, ast.ImportFrom)
@@ -27,7 +28,7 @@ _PYTHONS_OWN: Iterable[str] = getattr(
 )
 _FUTURE, _PYTHON, _OTHER, _PROGRAM, _PACKAGE = range(5)
 #: Statements that change nothing that an import depends on.
-_HARMLESS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORT)
+_HARMLESS = (*DEFINITIONS, *IMPORT)
 
 
 def first_block(body: Sequence[ast.stmt], anchor: ast.stmt) -> list[Import]:

@@ -12,9 +12,7 @@ from typing import Iterator
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import IMPORTS
 from tritonclient_shim.scan.imports import is_of_v1
-from tritonclient_shim.scan.scopes import last_name
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+from tritonclient_shim.scan.scopes import DEFINITIONS, last_name, with_readers
 
 
 def late_import(facts: FileFacts) -> ast.stmt | None:
@@ -23,10 +21,12 @@ def late_import(facts: FileFacts) -> ast.stmt | None:
     None if there is none, or if the module imports v1 above this code.
     """
     using = _statements_with_uses(facts)
-    names = _names_with_uses(facts.source.tree, using)
+    body = facts.source.tree.body
+    own_names = [part.name for part in body if isinstance(part, DEFINITIONS) and part in using]
+    names = with_readers(own_names, {part: _names(part) for part in body})
     is_below = False
-    for statement in facts.source.tree.body:
-        if isinstance(statement, _DEFINITIONS):
+    for statement in body:
+        if isinstance(statement, DEFINITIONS):
             continue
         if is_below:
             for node in _imports(statement):
@@ -55,17 +55,6 @@ def _statements_with_uses(facts: FileFacts) -> set[ast.AST]:
     return statements
 
 
-def _names_with_uses(tree: ast.Module, using: set[ast.AST]) -> set[str]:
-    """Return the functions and classes that use v1, themselves or through each other."""
-    definitions = [part for part in tree.body if isinstance(part, _DEFINITIONS)]
-    names = {part.name for part in definitions if part in using}
-    size = -1
-    while size < len(names):
-        size = len(names)
-        names.update(part.name for part in definitions if _names(part) & names)
-    return names
-
-
 def _names(statement: ast.stmt) -> set[str]:
     """Return all names and attributes in a statement."""
     return {last_name(node) for node in ast.walk(statement)}
@@ -75,7 +64,7 @@ def _imports(statement: ast.stmt) -> Iterator[ast.stmt]:
     """Yield the imports in a statement, but those in its functions and classes."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         yield statement
-    elif not isinstance(statement, _DEFINITIONS):
+    elif not isinstance(statement, DEFINITIONS):
         for part in ast.iter_child_nodes(statement):
             if isinstance(part, ast.stmt):
                 yield from _imports(part)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Tuple
+from typing import AbstractSet, Any, Iterable, Mapping, Tuple
 
 Path = Tuple[Tuple[ast.AST, str], ...]  # the blocks around a statement: owner and its field
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRANSPARENT = (ast.With, ast.AsyncWith)  # their body runs whenever they do
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
+#: Statements that define functions and classes.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_NAMED = (*DEFINITIONS, ast.ExceptHandler)
 #: Nodes that bind names. A file has many more nodes of other kinds.
 _BINDING = (
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension),
@@ -200,6 +202,21 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Return the parameters that can be given by position."""
     return [*arguments.posonlyargs, *arguments.args]
+
+
+def with_readers(names: Iterable[str], words: Mapping[ast.stmt, AbstractSet[str]]) -> set[str]:
+    """Return names, and those of the definitions that read one of them, also through each other.
+
+    ``words``: the names in each statement.
+    """
+    reading = set(names)
+    size = -1
+    while size < len(reading):
+        size = len(reading)
+        for statement, own_words in words.items():
+            if isinstance(statement, DEFINITIONS) and own_words & reading:
+                reading.add(statement.name)
+    return reading
 
 
 def last_name(node: ast.AST) -> str:

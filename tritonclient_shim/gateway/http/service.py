@@ -348,9 +348,10 @@ def _log_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None
     """
     is_of_connection = isinstance(context.get("protocol"), web.RequestHandler)
     is_of_request = "RequestHandler" in repr(context.get("future"))
-    is_unreadable = isinstance(context.get("exception"), ValueError)
-    if not is_unreadable or not (is_of_connection or is_of_request):
-        loop.default_exception_handler(context)
+    is_of_aiohttp = is_of_connection or is_of_request
+    if is_of_aiohttp and isinstance(context.get("exception"), ValueError):
+        return
+    loop.default_exception_handler(context)
 
 
 def _peer(request: web.BaseRequest) -> str:
