@@ -22,7 +22,8 @@ class Refused(Exception):
 
     def __init__(self, reason: str, by_option: bool = False, node: ast.AST | None = None) -> None:
         super().__init__(reason)
-        self.by_option, self.node = by_option, node
+        self.by_option = by_option
+        self.node = node
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ def _aligned(head: str, arguments: Sequence[_Argument], first: int) -> str:
 
     ``head``: the call to its bracket, in its column. ``first``: the column of the first argument.
     """
-    text, column = head, len(head)
+    text = head
+    column = len(head)
     for argument in arguments:
         start = len(text) - text.rfind("\n") - 1
         if argument.column < 0:
@@ -80,7 +81,8 @@ class Document:
     def __init__(self, facts: FileFacts, names: NewNames, edits: Iterable[Edit]) -> None:
         self.names = names
         self.edits = tuple(edits)
-        self._facts, self._layout = facts, facts.layout
+        self._facts = facts
+        self._layout = facts.layout
         self._changes: dict[Span, list[Replace | AddName]] = defaultdict(list)
         self._above: dict[ast.stmt, list[str | NewText]] = defaultdict(list)
         self._below: dict[ast.stmt, list[str]] = defaultdict(list)
@@ -178,7 +180,8 @@ class Document:
                 texts[span] = self._rendered(span, {}, but=span)
                 for change in changes:
                     texts[span] = self._changed(change, texts[span])
-        text, at = "", whole[0]
+        text = ""
+        at = whole[0]
         for start, end in sorted(texts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
             if start >= at:
                 text += old_text[at:start] + texts[start, end]
@@ -253,7 +256,8 @@ class Document:
         The text behind an argument ends where the next argument, or its keyword, starts.
         """
         start, end = self._layout.span(call)
-        text, parts = self._layout.full_text[: end - 1], []
+        text = self._layout.full_text[: end - 1]
+        parts = []
         for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
             match = _BEHIND.match(text, self._layout.span(node)[1])
             assert match
@@ -264,11 +268,13 @@ class Document:
 
     def _lines(self) -> dict[Span, str]:
         """Return the lines above, below and instead of statements."""
-        rows, starts = self._layout.rows, self._layout.starts
+        rows = self._layout.rows
+        starts = self._layout.starts
         lines: dict[Span, str] = defaultdict(str)
         for node in {**self._above, **self._below, **dict.fromkeys(self._removed)}:
             first = self._layout.first_row(node)
-            start, end = starts[first], starts[node.end_lineno or 0]
+            start = starts[first]
+            end = starts[node.end_lineno or 0]
             above = self._indented(first, self._above.get(node, ()))
             below = self._indented(first, self._below.get(node, ()))
             lines[start, start] += above
@@ -282,7 +288,8 @@ class Document:
     def _indented(self, row: int, texts: Iterable[str | NewText]) -> str:
         """Return lines with the indentation and line break of a row."""
         old = self._layout.rows[row]
-        indent, newline = old[: len(old) - len(old.lstrip())], old[len(old.rstrip("\r\n")) :]
+        indent = old[: len(old) - len(old.lstrip())]
+        newline = old[len(old.rstrip("\r\n")) :]
         lines = (text if isinstance(text, str) else self._text(text) for text in texts)
         return "".join(f"{indent}{x}{newline}" for text in lines for x in text.split("\n"))
 

@@ -196,10 +196,12 @@ def _uses(source: ParsedSource, outcomes: Mapping[Site, SiteOutcome]) -> _Uses:
     is_async = SiteOutcome(State.TODO, NO_RULE)
     found = [(line, column, "TS202", is_async) for line, column in source.async_names]
     for site, outcome in outcomes.items():
-        line, offset = site.node.lineno, site.node.col_offset
+        line = site.node.lineno
+        offset = site.node.col_offset
         column = sources.characters(source.lines[line - 1], offset) + 1
         found.append((line, column, site.id, outcome))
-    order, path = list(State), relative(source.path)
+    order = list(State)
+    path = relative(source.path)
     uses: dict[tuple[int, str], tuple[UsageRow, SiteOutcome]] = {}
     for line, column, id, outcome in sorted(found, key=lambda use: use[:3]):
         cell, number = source.places[line - 1] if source.places else (None, line)

@@ -122,8 +122,10 @@ class _Gathering:
         evaluator: Evaluator,
         taken: set[str],
     ) -> None:
-        self._evaluator, self._taken = evaluator, taken  # names that other files read
-        self._parents, self._attributes = parents, attributes
+        self._evaluator = evaluator
+        self._taken = taken  # names that other files read
+        self._parents = parents
+        self._attributes = attributes
         functions = (value for call in evaluator.scopes.calls for value in evaluator.of(call.func))
         self._called = {value.node for value in functions if isinstance(value, LocalFunction)}
         self.of_object: dict[Instance, _Growing] = {}

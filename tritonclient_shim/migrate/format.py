@@ -141,7 +141,8 @@ class _Row:
     """A row of a source that is too long."""
 
     def __init__(self, text: str, indent_below: str) -> None:
-        self._text, self._indent_below = text, indent_below
+        self._text = text
+        self._indent_below = indent_below
 
     def broken(self, tokens: _Tokens) -> list[str]:
         """Return the lines that replace the row."""

@@ -536,7 +536,8 @@ def _use(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         if id in BY_HAND:
             raise Refused(BY_HAND[id], node=call)
     if last_name(call.func) in _NEUTRAL:
-        variable, what = contexts.client(owner(call)), "close() of the client"
+        variable = contexts.client(owner(call))
+        what = "close() of the client"
         if not variable:
             return unchanged(what)
         return rewrite(call, "{0}.close()", variable, what=what)

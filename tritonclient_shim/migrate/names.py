@@ -59,7 +59,8 @@ class NewNames:
 
     def import_line(self, line: str) -> str:
         """Return an import of one name, with the name that it binds in the file."""
-        statement, name = ast.parse(line).body[0], self.of_import(line)
+        statement = ast.parse(line).body[0]
+        name = self.of_import(line)
         imported = _imported(line).name
         if name == imported:
             return line

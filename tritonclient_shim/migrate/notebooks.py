@@ -100,7 +100,8 @@ def with_cells(source: ParsedSource, data: bytes, new: str) -> bytes:
     document = data.decode("utf-8")
     magics = {magic.line: magic for magic in _magics(source)}
     cells = [cell for cell in json_with_places(document)["cells"] if cell["cell_type"] == "code"]
-    old_cells, new_cells = _cells_of(restored(text_of(source))), _cells_of(new)
+    old_cells = _cells_of(restored(text_of(source)))
+    new_cells = _cells_of(new)
     for cell, old_lines, lines in reversed([*zip(cells, old_cells, new_cells)]):
         if old_lines == lines:
             continue
@@ -121,7 +122,8 @@ def _with_text(document: str, source: object, text: str) -> str:
     def encoded(part: str) -> str:
         return old.get(part) or json.dumps(part, ensure_ascii=is_ascii)
 
-    start, end = texts[0].offset - 1, texts[-1].end
+    start = texts[0].offset - 1
+    end = texts[-1].end
     if isinstance(source, str):
         return document[:start] + encoded(text) + document[end:]
     opening = document.rindex("[", 0, start) + 1

@@ -200,7 +200,8 @@ class Evaluator:
         return self._raised(node) if isinstance(node, ast.ExceptHandler) else UNKNOWN
 
     def _name(self, node: ast.Name) -> Values:
-        place, star = self.scopes.places[node], self.imports.star
+        place = self.scopes.places[node]
+        star = self.imports.star
         owner = place.scope.owner(node.id)
         bindings = reaching(owner.bindings[node.id], place) if owner else []
         is_before = node.id in star and not bindings  # what binds it anew comes later
@@ -246,7 +247,8 @@ class Evaluator:
         return UNKNOWN
 
     def _subscript(self, node: ast.Subscript) -> Values:
-        key, values = index(node), self._owner(node)
+        key = index(node)
+        values = self._owner(node)
         if isinstance(key, ast.Slice):
             return items([element(values)])
         return element(values, key.value if isinstance(key, ast.Constant) else None)
@@ -275,7 +277,8 @@ class Evaluator:
         default = dict(zip(reversed(known), reversed(defaults))).get(node)
         candidates = [*self._passed.get(node, {}).values()]
         candidates += [self.of(default)] if default else []
-        owner, marks = self.scopes.places[function].scope.node, decorators(function)
+        owner = self.scopes.places[function].scope.node
+        marks = decorators(function)
         called = owner if getattr(function, "name", "") in _CALLED_BY_OWNER else function
         candidates += [UNKNOWN] if getattr(called, "name", "") in self._taken else []
         values = either(candidates)
@@ -358,7 +361,8 @@ class Evaluator:
             return self._of_symbol(function.name, call)
         if not isinstance(function, BoundMethod):
             return new_instances(frozenset({function}))
-        owner, name = function.owner, function.name
+        owner = function.owner
+        name = function.name
         if isinstance(owner, Instance):
             return frozenset({Instance(_RESULTS[name], call)}) if name in _RESULTS else UNKNOWN
         if name in _SAME_METHODS:

@@ -116,7 +116,8 @@ def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
     """Yield what a file imports, its dotted name, and the number of dots before it."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            module, level = getattr(node, "module", None), getattr(node, "level", 0)
+            module = getattr(node, "module", None)
+            level = getattr(node, "level", 0)
             for alias in node.names:
                 yield alias, f"{module}.{alias.name}" if module else alias.name, level
 

@@ -60,7 +60,8 @@ class Site:
 
 def sites(evaluator: Evaluator) -> list[Site]:
     """Return every legacy use in a source, in the order of its nodes."""
-    nodes, imports = list(evaluator.scopes.places), evaluator.imports
+    nodes = list(evaluator.scopes.places)
+    imports = evaluator.imports
     unused = {node.value for node in nodes if isinstance(node, ast.Expr)}
     #: names of other packages that a star import provides, until their first read
     foreign = {name for name, symbol in imports.star.items() if not is_of_v1(symbol)}
@@ -90,7 +91,8 @@ def sites(evaluator: Evaluator) -> list[Site]:
 
 def _calls(call: ast.Call, evaluator: Evaluator, is_used: bool) -> list[Site]:
     """Return the uses that a call is, and the usage patterns that its arguments show."""
-    owner, uses = first_parameter(call, evaluator), []
+    owner = first_parameter(call, evaluator)
+    uses = []
     for id in _ids(call.func, evaluator, call):
         if id == "TS052":
             id = _async_style(arguments((*owner, "first"), call), evaluator, is_used)

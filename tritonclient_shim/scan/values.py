@@ -105,7 +105,8 @@ def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
 
     What any element can be has OTHER if some elements are unknown, or all.
     """
-    members, known = tuple(elements), tuple(keys)
+    members = tuple(elements)
+    known = tuple(keys)
     keyed = tuple(zip(known, members)) if len(known) == len(members) else ()
     any = union(members)
     if not all(members):

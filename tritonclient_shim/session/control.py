@@ -128,7 +128,8 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     except BackendError as error:
         if not error.no_such_call:
             raise
-        index, names = (), [*dict(session.settings.models)]  # no others can be asked for
+        index = ()
+        names = [*dict(session.settings.models)]  # no others can be asked for
     # nothing if the model is not loaded, or the server has no statistics for us
     statistics: tuple[ModelStatistics, ...] = _if_any(partial(backend.statistics, model_name), ())
     rows = tracked_rows(index, statistics, model_name)

@@ -105,7 +105,8 @@ class Exchange:
             call = self._prepare(profile, streaming)
         except InvalidRequest:
             if profile.dialect.numbers_versions:  # v1's server looked for the version first
-                name, protocol = self.model.name, self.session.endpoint.protocol
+                name = self.model.name
+                protocol = self.session.endpoint.protocol
                 version = to_v2.version(name, self.version, protocol)
                 if version:
                     self.model.check_version(backend, version)

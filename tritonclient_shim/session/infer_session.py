@@ -122,10 +122,12 @@ class InferSession(ServerSession):
         """Open the stream, then read the model's configuration, as v1's constructor did."""
         request_id = next_request_id()
         with self.guard(request_id, _NO_MODEL_STATUS):
-            self._send, self._start = self.backend.infer, self.backend.infer_async
+            self._send = self.backend.infer
+            self._start = self.backend.infer_async
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
-                self._send, self._start = self._stream.infer, self._stream.send
+                self._send = self._stream.infer
+                self._start = self._stream.send
                 self._run_id = self._requests.next_id
             self._find_model(request_id)
             self._check_context(streaming)

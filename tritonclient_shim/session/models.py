@@ -83,7 +83,8 @@ class KnownModel:
         self._index = index
         #: When the server was last too busy to answer for labels, or did not answer.
         self._labels_unanswered_at = -LABELS_PAUSE
-        self._read_at, self._loads = 0.0, 0
+        self._read_at = 0.0
+        self._loads = 0
         self._questions = Questions()
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
@@ -117,7 +118,8 @@ class KnownModel:
 
     def _keep(self, profile: ModelProfile, server: KnownServer) -> ModelProfile:
         self._server = server
-        self._read_at, self._loads = monotonic(), _loads
+        self._read_at = monotonic()
+        self._loads = _loads
         if profile != self.profile:
             self.profile = profile
         if self._index is not None:
@@ -261,7 +263,8 @@ class KnownModel:
         count: int,
     ) -> KnownLabels:
         """Ask the model for all classes of an output. Raise BackendError."""
-        loads, now = _loads, monotonic()
+        loads = _loads
+        now = monotonic()
         asking = to_v2.with_first_entry(profile, request)  # all entries have these labels
         call = to_v2.label_call(profile, asking, spec.name, backend.endpoint.protocol)
         reply = backend.infer(call._replace(model_version=version))

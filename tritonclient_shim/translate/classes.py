@@ -185,9 +185,11 @@ class _Sorter:
 
     def partition(self, first: int, last: int) -> int:
         self.median_to(first, first + 1, first + (last - first) // 2, last - 1)
-        order, values = self.order, self.values
+        order = self.order
+        values = self.values
         pivot = values[order[first]]
-        low, high = first + 1, last
+        low = first + 1
+        high = last
         while True:
             while values[order[low]] > pivot:
                 low += 1
@@ -200,7 +202,9 @@ class _Sorter:
             low += 1
 
     def median_to(self, result: int, a: int, b: int, c: int) -> None:
-        x, y, z = self.order[a], self.order[b], self.order[c]
+        x = self.order[a]
+        y = self.order[b]
+        z = self.order[c]
         if self.before(x, y):
             middle = b if self.before(y, z) else c if self.before(x, z) else a
         else:
@@ -219,7 +223,9 @@ class _Sorter:
             self.sift(first, 0, end, value)
 
     def sift(self, first: int, hole: int, size: int, value: int) -> None:
-        order, top, child = self.order, hole, hole
+        order = self.order
+        top = hole
+        child = hole
         while child < (size - 1) // 2:
             child = 2 * (child + 1)
             if self.before(order[first + child], order[first + child - 1]):
@@ -240,7 +246,8 @@ class _Sorter:
 
     def insert(self, i: int, whole_run: bool) -> None:
         """Insert the value at ``i`` into those before it. Only the first run looks at the first."""
-        order, value = self.order, self.order[i]
+        order = self.order
+        value = self.order[i]
         if whole_run and self.before(value, order[0]):
             order[: i + 1] = [value, *order[:i]]
             return

@@ -71,7 +71,8 @@ def to_request_of_body(
     one after another.
     """
     inputs = _checked(profile, header)
-    left, sizes = sum(map(len, body)), []
+    left = sum(map(len, body))
+    sizes = []
     for item, expected in inputs:
         if item.shm is not None:
             continue
@@ -116,7 +117,8 @@ def without_batch(
     trimmed = api_pb2.InferRequestHeader()
     trimmed.CopyFrom(header)
     for item in trimmed.input:
-        spec, dims = profile.inputs.get(item.name), tuple(item.dims)
+        spec = profile.inputs.get(item.name)
+        dims = tuple(item.dims)
         with_batch = profile.batching and dims[:1] == (header.batch_size,)
         if spec is None or not with_batch or to_v2.fits(dims, spec.dims):
             continue
@@ -174,7 +176,9 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
     """Return the inputs of a header. Refuse what v1's server refused, in its order and words
     (docs/v1-behaviour.md §3.4).
     """
-    batch_size, largest, model = header.batch_size, profile.max_batch_size, profile.name
+    batch_size = header.batch_size
+    largest = profile.max_batch_size
+    model = profile.name
     if batch_size < 1:
         raise InvalidRequest(f"inference request batch-size must be >= 1 for '{model}'")
     if batch_size != 1 and batch_size > largest:

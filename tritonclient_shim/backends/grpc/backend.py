@@ -260,7 +260,8 @@ def _popped(request: list[bytes]) -> Iterator[bytes]:
 def config_document(reply: Any) -> ModelConfigDocument:
     """``ModelConfigResponse`` → document with the wire bytes of ``inference.ModelConfig``."""
     config = reply.config
-    content, policy = bytes(config.SerializeToString()), config.model_transaction_policy
+    content = bytes(config.SerializeToString())
+    policy = config.model_transaction_policy
     return ModelConfigDocument(content, config.backend, policy.decoupled)
 
 
@@ -324,7 +325,8 @@ class GrpcBackend(StreamingBackend):
 
     def infer(self, call: InferCall) -> InferReply:
         """Make one inference, without a deadline (docs/v1-behaviour.md §10.4)."""
-        request, use = [encode_request(call)], shm_use(call)
+        request = [encode_request(call)]
+        use = shm_use(call)
         data = self._call(methodcaller("exchange", request, current_headers()), use.regions)
         request.clear()  # perhaps as large as the reply
         return read(decode_reply, data, use.outputs)

@@ -21,7 +21,8 @@ from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.settings import Settings, addresses
 
 _SERVICE = "/inference.GRPCInferenceService/"
-INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"
+INFER = f"{_SERVICE}ModelInfer"
+STREAM = f"{_SERVICE}ModelStreamInfer"
 
 Option = Tuple[str, Union[int, str]]
 

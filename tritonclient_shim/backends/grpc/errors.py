@@ -74,7 +74,9 @@ _GRPCS_OWN_BY_CODE = {
 #: this side.
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
-_LOST, _TIMEOUT, _OTHER = TransportKind.LOST, TransportKind.TIMEOUT, TransportKind.OTHER
+_LOST = TransportKind.LOST
+_TIMEOUT = TransportKind.TIMEOUT
+_OTHER = TransportKind.OTHER
 #: Code → patterns of details, each with v1's text and the kind of the error. The first that fits
 #: counts.
 _RULES: dict[Any, tuple[tuple[str, str, TransportKind], ...]] = {

@@ -40,7 +40,10 @@ from tritonclient_shim.core.reading import (
     remembered,
 )
 
-_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
+_VARINT = 0
+_FIXED64 = 1
+_LENGTH_DELIMITED = 2
+_FIXED32 = 5
 
 #: Tags of one byte of length-delimited fields, as almost all of KServe v2's are.
 _COMMON = frozenset(range(8 | _LENGTH_DELIMITED, 0x80, 8))
@@ -57,7 +60,9 @@ def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
         data = memoryview(data)
     taken: dict[int, list[Buffer]] = {tag: [] for tag in tags}
     rest: list[Buffer] = []
-    position, kept_from, size = 0, 0, len(data)
+    position = 0
+    kept_from = 0
+    size = len(data)
     while position < size:
         tag = data[position]
         if tag in _COMMON and position + 1 < size and data[position + 1] < 0x80:

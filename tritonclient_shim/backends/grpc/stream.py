@@ -125,7 +125,9 @@ class GrpcStream:
         on_end: StreamEnd,
         on_error: Callable[[BackendError], None],
     ) -> None:
-        self._on_reply, self._on_end, self._on_error = on_reply, on_end, on_error
+        self._on_reply = on_reply
+        self._on_end = on_end
+        self._on_error = on_error
         self._shm_uses: dict[str, ShmUse] = {}  # by wire id, until answered
         self._outbox = Outbox()
         self._closing = False

@@ -41,7 +41,8 @@ _HEADER_LENGTH = "Inference-Header-Content-Length"
 #: The header of a JSON body, without which some servers take it for text.
 JSON = {"Content-Type": "application/json"}
 _REPOSITORY = "/v2/repository/models/{name}"
-_SYSTEM, _CUDA = "/v2/systemsharedmemory", "/v2/cudasharedmemory"
+_SYSTEM = "/v2/systemsharedmemory"
+_CUDA = "/v2/cudasharedmemory"
 #: Control call → method, path, and a member of its reply. A command's reply has none.
 _CALLS = {
     "ServerMetadata": ("GET", "/v2", "name"),
@@ -135,7 +136,8 @@ class HttpBackend(Backend):
             body = framing.request_pieces(call, wire_id)
             headers = {_HEADER_LENGTH: str(len(body[0]))}
         else:
-            body, headers = [framing.json_request(call, wire_id)], JSON
+            body = [framing.json_request(call, wire_id)]
+            headers = JSON
         if copied:
             body = [body[0], b"".join(body[1:])]
         path = f"{model_path(call.model_name, call.model_version)}/infer"
@@ -158,7 +160,8 @@ class HttpBackend(Backend):
 
     def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
         method, template, member = _CALLS[call]
-        part, model = path_part(name), model_path(name, fields.pop("version", ""))
+        part = path_part(name)
+        model = model_path(name, fields.pop("version", ""))
         if "raw_handle" in fields:
             fields["raw_handle"] = {"b64": b64encode(fields["raw_handle"]).decode()}
         region = f"/region/{part}" if name else ""

@@ -279,7 +279,8 @@ def parse_response(
             f"it has the id {shown(header.request_id)}, so it is the answer to another request",
             f"the id {wire_id!r} of this request",
         )
-    outputs, position = [], length
+    outputs = []
+    position = length
     for tensor, size in header.tensors:
         if size is not None:
             data = body[position : position + size]
@@ -311,7 +312,8 @@ def _header(content: bytes) -> _Header:
 
 
 def _tensor(output: JsonFields) -> tuple[TensorOut, int | None]:
-    name, datatype = output.text("name"), output.text("datatype")
+    name = output.text("name")
+    datatype = output.text("datatype")
     parameters = output.part("parameters")
     shape = tuple(output.get("shape", list))
     if parameters.value.get("binary_data_size") is not None:

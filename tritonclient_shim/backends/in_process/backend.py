@@ -131,7 +131,9 @@ class _InProcessStream:
         on_reply: StreamReply,
         on_end: StreamEnd,
     ) -> None:
-        self._outcome, self._on_reply, self._on_end = outcome, on_reply, on_end
+        self._outcome = outcome
+        self._on_reply = on_reply
+        self._on_end = on_end
         self._thread = DaemonExecutor(1, "in-process-stream")
         self._cancelled = False
         self._error: BackendError | None = None

@@ -141,7 +141,8 @@ class RunningModel:
 
     def _sequence(self, version: int, call: InferCall) -> Sequence:
         """Return the sequence of a request, begun or continued (docs/v2-mapping.md §4)."""
-        number, key = call.sequence_id, (version, call.sequence_id)
+        number = call.sequence_id
+        key = (version, call.sequence_id)
         if not number:
             raise invalid(
                 f"inference request to model '{self.name}' must specify a non-zero or non-empty "
@@ -238,7 +239,8 @@ class InProcessServer:
 
     def _known(self, name: str, version: str = "") -> tuple[RunningModel, int]:
         """Return a model, and the version of a request; '' is the latest. Raises ServerError."""
-        unknown, running = f"Request for unknown model: '{name}'", self._models.get(name)
+        unknown = f"Request for unknown model: '{name}'"
+        running = self._models.get(name)
         if running is None or not running.ever_loaded:
             raise ServerError(f"{unknown} is not found", "NOT_FOUND")
         if not running.loaded:

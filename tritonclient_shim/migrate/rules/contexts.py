@@ -110,7 +110,8 @@ class ClientPlan(Plan):
 
     def _client(self, decisions: Decisions) -> NewText | NewCall:
         """Return the text of the client."""
-        arguments, function = self._arguments, self._function
+        arguments = self._arguments
+        function = self._function
         kept = {"url": ""}
         if self.facts.constant(arguments.get("verbose")) not in (None, False, 0, ""):
             kept["verbose"] = "verbose"
@@ -144,7 +145,8 @@ class ClientPlan(Plan):
 
     def _model_check(self) -> list[Edit]:
         """Ask for the model where the error of v1's constructor may matter, before any request."""
-        facts, call = self.facts, self.call
+        facts = self.facts
+        call = self.call
         if self.contexts.group.kind != CLASS.name:
             return []
         name = facts.text(self._arguments["model_name"])
@@ -156,7 +158,9 @@ class ClientPlan(Plan):
 
     def _object(self, decisions: Decisions) -> list[Edit]:
         """Return the edits for a client with its model."""
-        facts, call, contexts = self.facts, self.call, self.contexts
+        facts = self.facts
+        call = self.call
+        contexts = self.contexts
         edits: list[Edit] = []
         if contexts.form is Form.OBJECT:
             edits += placed_class(call.func, facts)

@@ -56,7 +56,8 @@ class RequestPlan(Plan):
         outcome = super().outcome(decisions)
         if not decisions.calls_helper:
             return outcome
-        row, helper_row = UnsafeChange.LINES, UnsafeChange.REFUSED_ARRAYS
+        row = UnsafeChange.LINES
+        helper_row = UnsafeChange.REFUSED_ARRAYS
         rows = tuple(helper_row if own is row else own for own in outcome.rows)
         return replace(outcome, rows=rows)
 
@@ -205,7 +206,9 @@ def _helper_edits(
     request: lines.Request, function: str, decisions: Decisions, pool: str = ""
 ) -> list[Edit]:
     """Replace a request's method by a helper, which a pool calls if there is one."""
-    call, facts, contexts = request.call, request.facts, request.contexts
+    call = request.call
+    facts = request.facts
+    contexts = request.contexts
     names = _parameters(call, facts)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if contexts.form is Form.OBJECT:
@@ -216,7 +219,8 @@ def _helper_edits(
     called: Part = owner(call)
     before: list[Part] = []
     if contexts.form is Form.CLIENT:
-        called, before = new_text(f"{{{function}}}"), [owner(call), contexts.name()]
+        called = new_text(f"{{{function}}}")
+        before = [owner(call), contexts.name()]
     elif contexts.form is Form.OBJECT:
         called = new_text("{0}.run", owner(call))
     if pool:
@@ -234,7 +238,8 @@ class _StartPlan(RequestPlan):
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
         """Return the edits. If one request of the file calls the helper, all do."""
-        request, facts = self.request, self.request.facts
+        request = self.request
+        facts = self.request.facts
         call = request.call
         pool = facts.free_name("pool")
         edits: list[Edit] = [Define(pool, _pool(pool, facts))]
@@ -319,7 +324,8 @@ def _sorts_requests(facts: FileFacts) -> bool:
 
     What a sorted list has from a queue may be a request, too.
     """
-    parents, scopes = facts.flows.parents, facts.evaluator.scopes
+    parents = facts.flows.parents
+    scopes = facts.evaluator.scopes
     sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
     names = {last_name(node) for call in sorts for node in ast.walk(call)}
     kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
@@ -357,7 +363,8 @@ class _ResultPlan(Plan):
 def results(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``get_async_run_results(request)`` → ``request.result()``."""
     arguments = call_arguments(PARAMETERS["TS055"], call)
-    request, wait = arguments.get("request_id"), arguments.get("wait")
+    request = arguments.get("request_id")
+    wait = arguments.get("wait")
     if request is None or isinstance(request, ast.Constant):
         raise Refused("there are no numbers of requests any more: call result() of a future")
     form = "{0}.result()"

@@ -57,11 +57,13 @@ class Request:
 
     def options(self) -> list[Part]:
         """Return the version of the model and the sequence as arguments of ``infer``."""
-        facts, contexts = self.facts, self.contexts
+        facts = self.facts
+        contexts = self.contexts
         if contexts.form is Form.OBJECT:
             return []
         options = contexts.options() if contexts.form is Form.CLIENT else {}
-        corr_id, flags = self.arguments.get("corr_id"), self.arguments.get("flags")
+        corr_id = self.arguments.get("corr_id")
+        flags = self.arguments.get("flags")
         if corr_id is not None and facts.constant(corr_id):
             options["sequence_id"] = f"int({facts.text(corr_id)})"
         if flags is not None and facts.constant(flags) not in (0, None):
@@ -100,7 +102,8 @@ class Lines(Request):
 
         A thread of the pool, if there is one, sends the request.
         """
-        call, facts = self.call, self.facts
+        call = self.call
+        facts = self.facts
         statement = facts.layout.statement(call)
         edits: list[Edit] = [Above(statement, line) for line in self._tensors()]
         reads = reads_of(call, facts) if self.has_rows and not pool else []
@@ -112,7 +115,8 @@ class Lines(Request):
 
     def _tensors(self) -> list[NewText]:
         """Return the lines that make the inputs, and the outputs if there are several."""
-        name, array = self.facts.free_name("inputs"), self.facts.free_name("array")
+        name = self.facts.free_name("inputs")
+        array = self.facts.free_name("array")
         lines = []
         for number, (key, value) in enumerate(self.inputs):
             form = "{0}.append({1})" if number else "{0} = [{1}]"
@@ -139,7 +143,8 @@ class Lines(Request):
         """Return the array of an input."""
         if self.model is None:
             return new_text("{stacked}({0})", value)
-        numpy, rows = Import("import numpy as np"), _rows(value)
+        numpy = Import("import numpy as np")
+        rows = _rows(value)
         may_raise = self.facts.is_caught(self.call) or self.facts.beside.linked
         if not self.batches and rows:
             array = new_text("{0}.asarray({1})", numpy, rows[0])
@@ -171,7 +176,8 @@ class Lines(Request):
 
     def _infer(self, pool: str = "") -> NewText:
         """Return the call that sends the request, or has a pool send it."""
-        free_name, client = self.facts.free_name, owner(self.call)
+        free_name = self.facts.free_name
+        client = owner(self.call)
         outputs: Part = self._requested() if len(self.outputs) == 1 else free_name("outputs")
         parts: list[Part] = [free_name("inputs"), new_text("outputs={0}", outputs)]
         parts += self.options()
@@ -197,13 +203,16 @@ class Lines(Request):
 
 def lines_of(request: Request) -> Lines | None:
     """Return the lines for a request; None if they need what is not known."""
-    facts, contexts, arguments = request.facts, request.contexts, request.arguments
+    facts = request.facts
+    contexts = request.contexts
+    arguments = request.arguments
     if not facts.options.allows(UnsafeChange.LINES) or contexts.form is Form.OBJECT:
         return None
     creations = [context_arguments(item, "TS050", facts) for item in contexts.group.creations]
     protocols = {protocol_of(item["protocol"], facts) for item in creations}
     model = facts.options.models.get(str(facts.constant(creations[0]["model_name"])))
-    inputs, outputs = _items(arguments["inputs"]), _items(arguments["outputs"])
+    inputs = _items(arguments["inputs"])
+    outputs = _items(arguments["outputs"])
     if len(protocols) > 1 or "" in protocols or not inputs or not outputs:
         return None
     is_known = (

@@ -60,7 +60,8 @@ def by_helper(helper: str) -> Callable[[ast.AST, FileFacts], Plan]:
 
 def of_handle(node: ast.AST, facts: FileFacts) -> Plan:
     """``set_…`` and ``destroy_shared_memory_region``: of the region's handle."""
-    function, arguments = getattr(node, "func", node), getattr(node, "args", [])
+    function = getattr(node, "func", node)
+    arguments = getattr(node, "args", [])
     if not arguments or len(facts.evaluator.of(function)) != 1:
         raise Refused("call it as a function of one module, with the handle first")
     unsafe = () if facts.flows.of(arguments[0]) else _ELSEWHERE

@@ -185,16 +185,19 @@ def is_entered(group: Group, facts: FileFacts) -> bool:
 
 def _is_kept(group: Group, facts: FileFacts) -> bool:
     """True if one variable has the contexts where they are made, closed and asked."""
-    scopes, parents = facts.evaluator.scopes, facts.flows.parents
+    scopes = facts.evaluator.scopes
+    parents = facts.flows.parents
     has_slots = "__slots__" in scopes.names or "slots=True" in facts.full_text
     kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
     for call in group.creations:
-        statement, targets = facts.layout.statement(call), getattr(parents[call], "targets", [])
+        statement = facts.layout.statement(call)
+        targets = getattr(parents[call], "targets", [])
         if len(targets) != 1 or not facts.layout.has_lines(statement):
             return False
         kept += targets
     for node in kept:
-        name, bindings = last_name(node) + _CLIENT, scopes.bindings(node)
+        name = last_name(node) + _CLIENT
+        bindings = scopes.bindings(node)
         if isinstance(node, ast.Attribute) and has_slots:
             return False  # an object may not take one more attribute
         if isinstance(node, ast.Attribute):
@@ -256,8 +259,10 @@ def same_at(node: ast.expr, use: ast.Call, facts: FileFacts) -> bool:
 
 def _is_fixed(node: ast.Name, use: ast.Call, facts: FileFacts) -> bool:
     """True if a variable has one value besides ``NAME = None``, or none after the context."""
-    scopes, context = facts.evaluator.scopes, getattr(use.func, "value", use)
-    at_node, at_use = scopes.places[node], scopes.places[use]
+    scopes = facts.evaluator.scopes
+    context = getattr(use.func, "value", use)
+    at_node = scopes.places[node]
+    at_use = scopes.places[use]
     owner = at_node.scope.owner(node.id)
     if at_use.scope.owner(node.id) is not owner:
         return False

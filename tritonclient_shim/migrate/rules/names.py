@@ -84,7 +84,8 @@ def protocol_of(node: ast.expr, facts: FileFacts) -> str:
     written = written_protocol(node, facts)
     if written:
         return written
-    values, bindings = facts.evaluator.of(node), facts.evaluator.scopes.bindings(node)
+    values = facts.evaluator.of(node)
+    bindings = facts.evaluator.scopes.bindings(node)
     names = {_name_of(value) for value in values}
     choices: list[ast.AST] = [item.node for item in bindings] or [node]
     is_choice = len(choices) > 1 or isinstance(choices[0], (ast.IfExp, ast.Subscript))
@@ -105,7 +106,8 @@ def written_protocol(node: ast.expr, facts: FileFacts) -> str:
     number = facts.constant(node)
     if number in (0, 1) and not isinstance(number, bool):
         return PROTOCOLS[int(str(number))]
-    values, bindings = facts.evaluator.of(node), facts.evaluator.scopes.bindings(node)
+    values = facts.evaluator.of(node)
+    bindings = facts.evaluator.scopes.bindings(node)
     names = {_name_of(value) for value in values}
     sources: list[ast.AST] = [item.node for item in bindings] or [node]
     source = sources[0] if len(sources) == 1 else None
@@ -136,11 +138,14 @@ def _literal(call: ast.Call) -> str:
 
 def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     """``RAW`` → 0, ``(CLASS, k)`` → k, ``(RAW, handle)`` → the region; also in a variable."""
-    name, outer = getattr(node, "attr", ""), facts.flows.parents[node]
+    name = getattr(node, "attr", "")
+    outer = facts.flows.parents[node]
     if name == "ResultFormat":
         raise Refused("write ResultFormat.RAW where an output is")
-    is_class, variable = name == "CLASS", getattr(outer, "targets", [node])[0]
-    reads, first = facts.around_result(node), last_name(variable)
+    is_class = name == "CLASS"
+    variable = getattr(outer, "targets", [node])[0]
+    reads = facts.around_result(node)
+    first = last_name(variable)
     if any(map(is_test, reads)):
         raise Refused(
             "compare the format with `==` and a format: it becomes a number, and RAW is 0"

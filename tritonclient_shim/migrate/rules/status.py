@@ -126,7 +126,8 @@ def _statistics(facts: FileFacts) -> list[ast.AST]:
 
 def _config_reads(call: ast.Call, facts: FileFacts, contexts: Group) -> list[_Read]:
     """Return the call, reads of configurations and tests for models; [] for other reads."""
-    group, parents = next(iter(facts.flows.of(call)), None), facts.flows.parents
+    group = next(iter(facts.flows.of(call)), None)
+    parents = facts.flows.parents
     closes = any(last_name(use.func) in CLOSING for use in contexts.calls)
     closes |= is_entered(contexts, facts)
     outlives = closes and not isinstance(parents[call], ast.Attribute)  # it is in a variable
@@ -184,7 +185,9 @@ def state(node: ast.AST, facts: FileFacts) -> Plan:
     """``server_status_pb2.MODEL_READY``, ``ModelReadyState.Name(number)`` → of the helpers."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return unchanged("import")
-    name, arguments, form = last_name(node), getattr(node, "args", []), ""
+    name = last_name(node)
+    arguments = getattr(node, "args", [])
+    form = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr == "Name":
             form = _NAMES.get(last_name(node.func.value), "")
