@@ -110,7 +110,7 @@ OWN = (
     _own("real_stub_by_name", "{url}", protocols=GRPC),
     _own("real_stub_future", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
-    _own("stub_calls", "{url}", protocols=GRPC),
+    _own("stub_calls", "{url}", protocols=GRPC, alone=True),
     _own("stub_status", "{url}", protocols=GRPC),
     _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),
     _own("real_grpc_image-async", "-u", "{url}", *_PICTURES, "-a", protocols=GRPC),
@@ -136,7 +136,7 @@ DEMO = tuple(
         (DEMO_FOLDER / item.script,),
         (*FLAGS, *item.options),
         protocols=item.protocols,
-        alone=item.script.startswith("shared_memory"),
+        alone=item.script.startswith(("shared_memory", "sequence")),  # their names are fixed
         varies=r"^Request \d+|^expected error: .*",  # v1's server counted; texts are Triton's
     )
     for item in demo.PROGRAMS
