@@ -115,4 +115,5 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "baseline": lambda value, folder: os.path.join(folder, _text(value)),
     "select": lambda value, folder: ids(",".join(_texts(value))),
     "to": _protocol,
+    "helpers": lambda value, folder: _text(value),
 }

@@ -27,6 +27,7 @@ from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.files import Migrated
+    from tritonclient_shim.migrate.helper_module import HelperModule
     from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
     from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.migrate.prove import Proof
@@ -44,9 +45,10 @@ _NEXT = "Nothing is written; --write writes the changes.\n"
 
 @dataclass
 class _Work:
-    """The files that were migrated, and why others were not."""
+    """The files that were migrated, and why others were not. ``module``: a new one for helpers."""
 
     files: list[Migrated] = field(default_factory=list)
+    module: Migrated | None = None
     failures: list[str] = field(default_factory=list)
     proof: Proof | None = None
 
@@ -57,6 +59,12 @@ class _Work:
 
         uses = [use for file in self.files for use in file.uses]
         return [(row, what) for row, what in uses if not is_ignored(row.snippet, row.entry.id)]
+
+    @property
+    def changed(self) -> list[Migrated]:
+        """Return the files that change, a new module first."""
+        new = [self.module] if self.module else []
+        return [*new, *(file for file in self.files if file.changed)]
 
     @property
     def read(self) -> int:
@@ -78,6 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long a command of --prove may take (default: %(default)s)")  # fmt: skip
     add("--to", choices=("grpc", "http"), default="",
         help="the protocol instead of one that the program chooses")  # fmt: skip
+    add("--helpers", metavar="MODULE", default="",
+        help="write the functions that the files call into this module, such as "
+        "package.triton_helpers, instead of into each file")  # fmt: skip
     add("--unsafe", action="store_true",
         help="make changes, too, that some programs may notice")  # fmt: skip
     add("--select", metavar="IDS", type=ids, default=frozenset(),
@@ -94,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.prove and not arguments.write:
         raise Refused("--prove needs --write; add it, or leave --prove out to see the changes")
-    fill_in(arguments, {"exclude": "exclude", "select": "select", "to": "to"})
+    fill_in(arguments, {key: key for key in ("exclude", "select", "to", "helpers")})
     work = _migrated(arguments)
     if arguments.write:
         try:
@@ -109,15 +120,14 @@ def run(arguments: argparse.Namespace) -> int:
         show(usage_report.dumped({"title": _TITLE, "summary": summary, **_document(work)}))
     else:
         is_diff = not (arguments.write or arguments.check)
-        changed = [file for file in work.files if file.changed]
-        changes = "".join(_painted(_diff(file)) for file in changed) if is_diff else ""
+        changes = "".join(_painted(_diff(file)) for file in work.changed) if is_diff else ""
         uses = _use_lines(work)
         show("".join([changes, f"{uses}\n" if uses else "", f"{summary}\n", _NEXT * bool(changes)]))
     if work.failures:
         return _UNREADABLE
     if arguments.write:
         return _LEFT if any(outcome.todo for _, outcome in work.uses) else _DONE
-    return _LEFT if any(file.changed for file in work.files) else _DONE
+    return _LEFT if work.changed else _DONE
 
 
 def _migrated(arguments: argparse.Namespace) -> _Work:
@@ -130,8 +140,14 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     paths = chosen(arguments)
     if not paths:
         raise Refused(NO_FILE)
-    models = models_of(arguments.server) if arguments.server else {}
-    options = MigrateOptions(arguments.to, arguments.unsafe, arguments.select, models)
+    module = _helper_module(arguments.helpers, paths) if arguments.helpers else None
+    options = MigrateOptions(
+        to=arguments.to,
+        unsafe=arguments.unsafe,
+        select=arguments.select,
+        models=models_of(arguments.server) if arguments.server else {},
+        helpers=arguments.helpers,
+    )
     program = Program(paths)
     before = None
     work = _Work()
@@ -142,7 +158,29 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
             for path in program.importers_first(paths):
                 _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
+    if module:
+        work.module = _new_module(module, work.files)
     return work
+
+
+def _helper_module(name: str, paths: list[str]) -> HelperModule:
+    """Return the module for helpers. Raise Refused if its place is not certain."""
+    from tritonclient_shim.migrate.helper_module import NoModule, module_of
+
+    try:
+        return module_of(name, paths)
+    except NoModule as error:
+        raise Refused(str(error)) from None
+
+
+def _new_module(module: HelperModule, files: list[Migrated]) -> Migrated | None:
+    """Return the module with what the files call, or None. Raise Refused if it cannot be made."""
+    from tritonclient_shim.migrate.helper_module import NoModule, migrated_module
+
+    try:
+        return migrated_module(module, files)
+    except NoModule as error:
+        raise Refused(str(error)) from None
 
 
 def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> None:
@@ -188,7 +226,8 @@ def _diff(file: Migrated) -> str:
     """Return the changes of a file, as ``diff -u`` shows them and ``patch`` applies them."""
     old = _lines(file.before)
     new = _lines(file.after)
-    lines = difflib.unified_diff(old, new, file.path, file.path)
+    old_path = os.devnull if file.is_new else file.path
+    lines = difflib.unified_diff(old, new, old_path, file.path)
     mark = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else f"{line}{mark}" for line in lines)
 
@@ -237,7 +276,7 @@ def _document(work: _Work) -> dict[str, Any]:
         ],
         "files": {
             "read": work.read,
-            "changed": [file.path for file in work.files if file.changed],
+            "changed": [file.path for file in work.changed],
             "failed": work.failures,
         },
         "proven": _proven(work.proof),
@@ -259,8 +298,9 @@ def _summary(work: _Work) -> str:
     if states:
         uses = f"{count(len(states), 'use')}: {counts}. "
     failed = f", {len(work.failures)} failed" if work.failures else ""
-    changed = sum(file.changed for file in work.files)
-    files = f"{uses}{count(work.read, 'file')} read{failed}; {changed} with changes."
+    changed = f"{sum(file.changed for file in work.files)} with changes"
+    new = f", {work.module.path} is new" if work.module else ""
+    files = f"{uses}{count(work.read, 'file')} read{failed}; {changed}{new}."
     return f"{files} {_proof_sentence(work.proof)}" if work.proof else files
 
 
@@ -280,12 +320,12 @@ def _prove_and_write(work: _Work, arguments: argparse.Namespace) -> None:
     from tritonclient_shim.migrate.prove import prove
     from tritonclient_shim.migrate.writing import NotWritten, write_files
 
-    changed = {file.path: file.after for file in work.files if file.changed}
+    changed = {file.path: file.after for file in work.changed}
     if arguments.prove and changed:
         work.proof = prove(arguments.prove, changed, arguments.prove_timeout)
     try:
-        write_files(work.files)
+        write_files(work.changed)
     except NotWritten as error:
         work.failures += error.reasons
         work.files = [file for file in work.files if not file.changed]
-        work.proof = None
+        work.module = work.proof = None

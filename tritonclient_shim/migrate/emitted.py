@@ -44,6 +44,8 @@ FACTS = frozenset(
     )
 )
 _OURS = "from tritonclient_shim."
+#: The start of a function or class.
+FUNCTION = re.compile(r"^(?:def|class) ", re.M)
 _UNTOUCHED = ('"""', "#")
 
 
@@ -137,3 +139,15 @@ def is_written(name: str, facts: frozenset[str], text: str) -> bool:
     parts = [part for part in _variant(facts) if part.source and name in part.binds]
     text = with_quotes(text, '"')
     return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)
+
+
+def block_of(definitions: Iterable[str]) -> str:
+    """Return definitions, with two empty lines around functions and classes."""
+    text = ""
+    was_function = False
+    for definition in definitions:
+        is_function = bool(FUNCTION.search(definition))
+        lines = "\n" * (1 + 2 * (is_function or was_function)) if text else "\n" * (1 + is_function)
+        text += lines + definition
+        was_function = is_function
+    return text

@@ -47,7 +47,9 @@ class Migrated:
     after: bytes
     uses: _Uses = field(default_factory=list)
     helpers: frozenset[str] = frozenset()  # the functions that its uses call
+    helper_facts: frozenset[str] = frozenset()  # what is certain of it, by which these are chosen
     keeps: frozenset[Keeps] = frozenset()  # of v1, for other files of its program
+    is_new: bool = False
 
     @property
     def changed(self) -> bool:
@@ -85,7 +87,15 @@ def migrate(
         is_file = not is_notebook(source)
         after = new.encode(encoding) if is_file else with_cells(source, data, new)
     keeps = keeps_of(result.uses, result.keeps_handed) if beside.linked else frozenset()
-    return Migrated(path, data, after, result.uses, result.helpers, keeps)
+    return Migrated(
+        path=path,
+        before=data,
+        after=after,
+        uses=result.uses,
+        helpers=result.helpers,
+        helper_facts=result.helper_facts,
+        keeps=keeps,
+    )
 
 
 def scan(source: ParsedSource, program: Program | None = None) -> list[UsageRow]:
@@ -124,13 +134,14 @@ def scan_without_rules(source: ParsedSource) -> list[UsageRow]:
 class _Result:
     """The uses of a file, and its new text.
 
-    ``helpers``: the functions that it calls. ``keeps_handed``: it may keep contexts for requests
-    that other files make or get.
+    ``helpers``: the functions that it calls. ``helper_facts``: what is certain of it, by which they
+    are chosen. ``keeps_handed``: it may keep contexts for requests that other files make or get.
     """
 
     uses: _Uses
     text: str
     helpers: frozenset[str] = frozenset()
+    helper_facts: frozenset[str] = frozenset()
     keeps_handed: bool = True
 
 
@@ -143,13 +154,18 @@ def _rewritten(facts: FileFacts) -> _Result:
     rendered = render(facts, plan)
     damage = notebooks.damage(facts.source, restored(rendered.text))
     damage = damage or other_builtins(facts, rendered.text, rendered.definitions)
-    result = _kept(facts, damage)
-    if not damage:
-        stays = _import_stays(plan.outcomes, facts)
-        outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, stays)}
-        result = _Result(_uses(facts.source, outcomes), rendered.text)
     keeps_handed = plan.decisions.keeps_handed
-    return replace(result, helpers=rendered.helpers, keeps_handed=keeps_handed)
+    if damage:
+        return replace(_kept(facts, damage), keeps_handed=keeps_handed)
+    stays = _import_stays(plan.outcomes, facts)
+    outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, stays)}
+    return _Result(
+        uses=_uses(facts.source, outcomes),
+        text=rendered.text,
+        helpers=rendered.helpers,
+        helper_facts=rendered.helper_facts,
+        keeps_handed=keeps_handed,
+    )
 
 
 def _import_stays(outcomes: Mapping[Site, SiteOutcome], facts: FileFacts) -> SiteOutcome:

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from tritonclient_shim.migrate.document import Document
 from tritonclient_shim.migrate.edits import Above, Below, Edit, Remove, new_text, replaced
-from tritonclient_shim.migrate.emitted import Part, import_text, parts_of
+from tritonclient_shim.migrate.emitted import FUNCTION, Part, block_of, import_text, parts_of
 from tritonclient_shim.migrate.facts import ERROR, FileFacts
 from tritonclient_shim.migrate.format import quote_of, with_quotes
 from tritonclient_shim.migrate.import_block import (
@@ -29,7 +29,6 @@ from tritonclient_shim.scan.scopes import with_readers
 from tritonclient_shim.scan.sites import Site, module_entry
 
 _PACKAGE = "tensorrtserver"
-_FUNCTION = re.compile(r"^(?:def|class) ", re.M)
 #: The names at the start of the lines of a module, which it binds.
 _FIRST_NAMES = re.compile(r"^(?:def |class )?(\w+)", re.M)
 #: Names of v1's star import, and the lines that import them; others are of ctypes.
@@ -128,8 +127,11 @@ def _needs(facts: FileFacts, document: Document) -> _Needs:
     loads = {node.id for node in nodes if not isinstance(node.ctx, ast.Store)}
     read = loads | facts.beside.imported
     helpers = {name for name in document.helpers if names.of_helper(name) in read}
-    parts = _missing_parts(helpers, names)
+    is_apart = bool(facts.options.helpers)
+    parts = [] if is_apart else _missing_parts(helpers, names)
     lines = {line for name, line in document.imports.items() if name in read}
+    if is_apart:
+        lines.update(names.import_line(names.helper_import(name)) for name in helpers)
     lines.update(names.import_line(part.text) for part in parts if not part.source)
     star = facts.evaluator.imports.star
     old_names = (node for node in ast.walk(facts.source.tree) if isinstance(node, ast.Name))
@@ -265,7 +267,7 @@ def _new_imports(
     block = first_block(body, anchor) if isinstance(anchor, IMPORT) else []
     missing = sorted(lines - made - _present(body, block[-1] if block else anchor))
     if not above or anchor is None:
-        texts = [*sorted_imports(missing), *([_block(definitions)] if definitions else []), ""]
+        texts = [*sorted_imports(missing), *([block_of(definitions)] if definitions else []), ""]
         has_texts = bool(missing or definitions)
         return [Above(body[0], new_text("{0}", text)) for text in texts if has_texts]
     stars = [part for part in above if isinstance(part, IMPORT) and _is_star(part, old.left)]
@@ -282,9 +284,9 @@ def _new_imports(
     edits += [Remove(part) for part in _late_doubles(body, missing, facts)]
     if definitions:
         place = _place_of_definitions(definitions, body, anchor, document)
-        blank = 2 if any(map(_FUNCTION.search, definitions)) else 1
+        blank = 2 if any(map(FUNCTION.search, definitions)) else 1
         rows_below = [""] * (blank - facts.layout.blank_rows(place))
-        edits += [Below(place, text) for text in (_block(definitions), *rows_below)]
+        edits += [Below(place, text) for text in (block_of(definitions), *rows_below)]
     return edits
 
 
@@ -341,15 +343,3 @@ def _place_of_definitions(
         elif not is_above and words[statement] & names:
             break
     return place
-
-
-def _block(definitions: list[str]) -> str:
-    """Return definitions, with two empty lines around functions and classes."""
-    text = ""
-    was_function = False
-    for definition in definitions:
-        is_function = bool(_FUNCTION.search(definition))
-        lines = "\n" * (1 + 2 * (is_function or was_function)) if text else "\n" * (1 + is_function)
-        text += lines + definition
-        was_function = is_function
-    return text

@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 from collections import defaultdict
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any, Iterable, Sequence, Union
 
 from tritonclient_shim.migrate.edits import Above, AddName, Below, Edit, new_text
@@ -96,6 +96,13 @@ def sorted_imports(lines: Iterable[str]) -> list[str]:
     return sorted(texts, key=lambda text: _order(ast.parse(text).body[0]))
 
 
+def import_block(lines: Iterable[str]) -> str:
+    """Return imports as the first lines of a module, with an empty line between sections."""
+    texts = sorted_imports(lines)
+    sections = groupby(texts, key=lambda text: _section(ast.parse(text).body[0], ""))
+    return "\n\n".join("\n".join(own) for _, own in sections)
+
+
 def _import_line(module: str, names: list[str]) -> str:
     """Return an import of names, or of a module alone."""
     if names == [""]:
@@ -132,9 +139,16 @@ def _section(node: Any, folder: str) -> int:
         return _FUTURE
     if first in _PYTHONS_OWN:
         return _PYTHON
-    place = os.path.join(folder, first)
-    is_beside = folder and (os.path.isdir(place) or os.path.exists(f"{place}.py"))
-    return _PROGRAM if is_beside else _OTHER
+    return _PROGRAM if folder and _is_of_program(first, folder) else _OTHER
+
+
+def _is_of_program(module: str, folder: str) -> bool:
+    """True if a module is beside the file in a folder, or beside the package of the file."""
+    above = folder
+    while os.path.exists(os.path.join(above, "__init__.py")):
+        above = os.path.dirname(above)
+    places = [os.path.join(place, module) for place in (folder, above)]
+    return any(os.path.isdir(place) or os.path.exists(f"{place}.py") for place in places)
 
 
 def _takes(node: Import, new: Import, layout: Layout) -> bool:

@@ -46,11 +46,19 @@ class NewNames:
 
     def is_written(self, helper: str) -> bool:
         """True if the file has a helper already, from an earlier migration."""
+        if self.facts.options.helpers:
+            return False
         return is_written(helper, self.helper_facts, self.facts.full_text)
 
     def of_helper(self, helper: str) -> str:
         """Return the name of a helper in the file."""
+        if self.facts.options.helpers:
+            return self.of_import(self.helper_import(helper))
         return helper if self.is_written(helper) else self.facts.free_name(helper)
+
+    def helper_import(self, helper: str) -> str:
+        """Return the import of a helper from the module that has all of them."""
+        return f"from {self.facts.options.helpers} import {helper}"
 
     def of_import(self, line: str) -> str:
         """Return the name that an import of one name binds in the file."""

@@ -18,13 +18,15 @@ class MigrateOptions:
 
     ``to``: the protocol that replaces a choice at run time; '' keeps the choice.
     ``select``: the ids whose uses are rewritten; empty for all.
-    ``models``: the models of the server that ``--server`` names.
+    ``models``: the models of the server that ``--server`` names. ``helpers``: the module that the
+    files import the functions of the helpers from; '' if each file has its own.
     """
 
     to: str = ""
     unsafe: bool = False
     select: frozenset[str] = frozenset()
     models: Mapping[str, ModelProfile] = field(default_factory=dict)
+    helpers: str = ""
 
     def selects(self, *ids: str) -> bool:
         """True if uses of all these ids are to be rewritten."""

@@ -21,12 +21,14 @@ from tritonclient_shim.scan.sites import Site
 class Rendered:
     """The new text of a file.
 
-    ``helpers``: the functions that it calls. ``definitions``: what is written into it of the
-    helpers. ``imports_left``: imports of v1 that stay.
+    ``helpers``: the functions that it calls. ``helper_facts``: what is certain of it, by which they
+    are chosen. ``definitions``: what is written into it of the helpers. ``imports_left``: imports
+    of v1 that stay.
     """
 
     text: str
     helpers: frozenset[str]
+    helper_facts: frozenset[str]
     definitions: tuple[str, ...]
     imports_left: frozenset[Site]
 
@@ -40,6 +42,7 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     return Rendered(
         text=body.with_edits(header.edits).text(),
         helpers=header.helpers,
+        helper_facts=body.names.helper_facts,
         definitions=header.definitions,
         imports_left=frozenset(filter(header.keeps, imports)),
     )

@@ -25,12 +25,11 @@ class NotWritten(Exception):
 
 
 def write_files(files: Sequence[Migrated]) -> None:
-    """Replace the changed files by their new texts. Raise NotWritten before any file changes."""
-    changed = [file for file in files if file.changed]
+    """Replace files by their new texts, in their order. Raise NotWritten before any changes."""
     temporary: dict[str, str] = {}  # path of a file → the file with its new text
     reasons: list[str] = []
     try:
-        for file in changed:
+        for file in files:
             try:
                 _check(file)
                 _write_beside(file, temporary)
@@ -79,6 +78,12 @@ def _signals_deferred() -> Iterator[None]:
 
 def _check(file: Migrated) -> None:
     """Raise Unreadable if the file must not be replaced."""
+    if file.is_new:
+        if os.path.lexists(file.path):
+            raise Unreadable(
+                f"{file.path}: was made while migrate ran; expected no such file; run migrate again"
+            )
+        return
     if content(file.path) != file.before:
         raise Unreadable(
             f"{file.path}: was changed while migrate ran; expected the text that was read; "

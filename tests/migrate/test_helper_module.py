@@ -1,0 +1,212 @@
+"""``migrate --helpers MODULE``: one module with the functions that all migrated files call."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import CONTEXT, STAR
+from tritonclient_shim.cli import main
+
+ASK = """import sys
+
+import numpy as np
+from tensorrtserver.api import InferContext, ProtocolType
+
+
+def ask(url):
+    ctx = InferContext(url, ProtocolType.GRPC, "simple")
+    row = np.arange(16, dtype=np.int32)
+    inputs = {"INPUT0": [row], "INPUT1": [row]}
+    result = ctx.run(inputs, {"OUTPUT0": InferContext.ResultFormat.RAW})
+    return result["OUTPUT0"][0].sum()
+"""
+ASK_OVER_HTTP = """import tensorrtserver.api as api
+import numpy as np
+
+
+def ask_over_http(url):
+    ctx = api.InferContext(url, api.ProtocolType.HTTP, "simple")
+    row = np.ones(16, np.int32)
+    inputs = {"INPUT0": [row], "INPUT1": [row]}
+    result = ctx.run(inputs, {"OUTPUT0": (api.InferContext.ResultFormat.RAW)})
+    return result["OUTPUT0"][0].sum()
+"""
+MAIN = """import sys
+
+from app.grpc_client import ask
+from app.http_client import ask_over_http
+
+print(ask(sys.argv[1]), ask_over_http(sys.argv[2]))
+"""
+
+
+def printed(folder: Path, *command: str) -> str:
+    """Return what a program prints that runs in a folder."""
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", *command],
+        cwd=str(folder),
+        env={**os.environ, "TRITON_SHIM_WARNINGS": "off"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working directory with a package of two clients, and a script that calls them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__init__.py").write_text("", "utf-8")
+    (tmp_path / "app" / "grpc_client.py").write_text(ASK, "utf-8")
+    (tmp_path / "app" / "http_client.py").write_text(ASK_OVER_HTTP, "utf-8")
+    (tmp_path / "main.py").write_text(MAIN, "utf-8")
+    return tmp_path
+
+
+def test_program_with_one_module(folder: Path, triton: TritonServer) -> None:
+    """Files import the functions of one module of their package, and print what they printed."""
+    command = ("main.py", triton.grpc, triton.http)
+    before = printed(folder, *command)
+    assert main(["migrate", "--write", "--helpers", "app.triton_helpers", "."]) == 0
+    for name in ("grpc_client.py", "http_client.py"):
+        text = (folder / "app" / name).read_text("utf-8")
+        assert "from app.triton_helpers import " in text
+        assert text.count("def ") == 1 and "tensorrtserver" not in text
+    module = (folder / "app" / "triton_helpers.py").read_text("utf-8")
+    assert module.count("def infer") == 2  # infer and infer_exactly: one of each
+    assert printed(folder, *command) == before != ""
+
+
+def test_proof_with_a_new_module(
+    folder: Path, triton: TritonServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command proves files that import the new module, and all are written together."""
+    command = f"{sys.executable} main.py {triton.grpc} {triton.http}"
+    options = ["--helpers", "app.triton_helpers", "--prove", command]
+    assert main(["migrate", "--write", *options, "."]) == 0
+    assert "app/triton_helpers.py is new. Before and after" in capsys.readouterr().out
+    assert (folder / "app" / "triton_helpers.py").exists()
+
+
+def test_script_beside_its_module(folder: Path, triton: TritonServer) -> None:
+    """A module without a package is written beside the files, which are in one folder."""
+    script = folder / "script.py"
+    script.write_text(f"{ASK}\n\nprint(ask(sys.argv[1]))\n", "utf-8")
+    before = printed(folder, "script.py", triton.grpc)
+    assert main(["migrate", "--write", "--helpers", "mine", "script.py"]) == 0
+    assert "from mine import RAW" in script.read_text("utf-8")
+    assert printed(folder, "script.py", triton.grpc) == before
+
+
+def test_name_of_the_file_stays(folder: Path) -> None:
+    """A name that a file has for something else stays; the import gets another name."""
+    source = f"{STAR}{CONTEXT}infer_exactly = 1\nr = ctx.run(i, o)\n"
+    (folder / "named.py").write_text(source, "utf-8")
+    main(["migrate", "--write", "--helpers", "mine", "named.py"])
+    text = (folder / "named.py").read_text("utf-8")
+    assert "from mine import infer_exactly as infer_exactly_\n" in text
+    assert "infer_exactly = 1\nr = infer_exactly_(ctx" in text
+
+
+def test_diff_of_a_new_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --write the module is a new file of the diff, which patch applies."""
+    assert main(["migrate", "--helpers", "app.mine", "."]) == 1
+    diff = capsys.readouterr().out
+    assert not (folder / "app" / "mine.py").exists()
+    subprocess.run(["patch", "-p0"], input=diff, text=True, check=True, capture_output=True)
+    assert (folder / "app" / "mine.py").read_text("utf-8").startswith('"""Requests to Triton')
+    assert main(["migrate", "--helpers", "app.mine", "."]) == 0
+
+
+def test_nothing_to_write(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files that call no functions get no module."""
+    (folder / "app" / "none.py").write_text("from tensorrtserver.api import *\n", "utf-8")
+    main(["migrate", "--write", "--format", "json", "--helpers", "app.mine", "app/none.py"])
+    assert json.loads(capsys.readouterr().out)["files"]["changed"] == ["app/none.py"]
+    assert not (folder / "app" / "mine.py").exists()
+
+
+def test_module_with_the_functions_is_kept(folder: Path) -> None:
+    """A module that has what more files call stays as it is."""
+    options = ["--write", "--helpers", "app.mine"]
+    assert main(["migrate", *options, "app/grpc_client.py"]) == 0
+    module = folder / "app" / "mine.py"
+    before = module.read_bytes()
+    (folder / "app" / "again.py").write_text(ASK, "utf-8")
+    assert main(["migrate", *options, "app/again.py"]) == 0
+    assert module.read_bytes() == before
+    assert "from app.mine import" in (folder / "app" / "again.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "name, message, remedy",
+    [
+        ("app.__init__", "app/__init__.py exists, and RAW, ", "app.mine"),
+        ("app.http_client.py", "no folder above the files can be the package", "app.mine"),
+        ("app.2", "'app.2' is no name of a module", "app.mine"),
+        ("mine", "the files are in 2 folders", "app.mine"),
+    ],
+)
+def test_refused_module(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, message: str, remedy: str
+) -> None:
+    """A module whose place is not certain, or that exists, is refused; nothing is written."""
+    before = {path: path.read_bytes() for path in folder.rglob("*.py")}
+    assert main(["migrate", "--write", "--helpers", name, "."]) == 2
+    assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*.py")} == before
+    assert main(["migrate", "--write", "--helpers", remedy, "."]) == 0
+
+
+def test_package_without_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A module in a package is named with the package; the message says how."""
+    assert main(["migrate", "--helpers", "mine", "app"]) == 2
+    err = capsys.readouterr().err
+    assert "app is a package" in err and err.endswith("as the files import it: app.mine\n")
+    assert main(["migrate", "--helpers", "app.mine", "app"]) == 1
+
+
+def test_two_packages_of_a_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A package that two folders above the files have is refused."""
+    (folder / "other" / "app").mkdir(parents=True)
+    (folder / "other" / "script.py").write_text(ASK, "utf-8")
+    assert main(["migrate", "--helpers", "app.mine", "."]) == 2
+    assert "app, other/app above the files can be the package app" in capsys.readouterr().err
+    (folder / "shared").mkdir()
+    assert main(["migrate", "--helpers", "shared.mine", "."]) == 1
+
+
+def test_file_that_appears(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is made meanwhile at the place of the module is not overwritten."""
+    from tritonclient_shim.migrate import writing
+
+    real = writing.write_files
+    module = folder / "app" / "mine.py"
+
+    def make_then_write(files: list[object]) -> None:
+        module.write_text("mine = 1\n", "utf-8")
+        real(files)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(writing, "write_files", make_then_write)
+    assert main(["migrate", "--write", "--helpers", "app.mine", "."]) == 3
+    assert module.read_text("utf-8") == "mine = 1\n"
+    assert (folder / "app" / "grpc_client.py").read_text("utf-8") == ASK
+
+
+def test_module_of_pyproject(folder: Path) -> None:
+    """The key ``helpers`` of pyproject.toml names the module, too."""
+    pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    text = '[tool.tritonclient-shim]\nhelpers = "app.mine"\n'
+    (folder / "pyproject.toml").write_text(text, "utf-8")
+    assert main(["migrate", "--write", "."]) == 0
+    assert (folder / "app" / "mine.py").exists()

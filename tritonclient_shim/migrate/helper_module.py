@@ -1,0 +1,124 @@
+"""One module with the functions that all migrated files call: what ``--helpers`` names."""
+
+from __future__ import annotations
+
+import keyword
+import os
+from dataclasses import dataclass
+from typing import Iterable, Sequence
+
+from tritonclient_shim.migrate.emitted import block_of, is_written, parts_of
+from tritonclient_shim.migrate.files import Migrated
+from tritonclient_shim.migrate.format import quote_of, with_quotes
+from tritonclient_shim.migrate.import_block import import_block
+from tritonclient_shim.scan.sources import content
+
+_DOCSTRING = '"""Requests to Triton, for programs that used the tensorrtserver client."""\n'
+
+
+class NoModule(Exception):
+    """A module for the helpers cannot be made. The text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class HelperModule:
+    """The module for the helpers: its name in imports, and its file."""
+
+    name: str
+    path: str
+
+
+def module_of(name: str, paths: Sequence[str]) -> HelperModule:
+    """Return the module of a name. Raise NoModule if its place is not certain.
+
+    ``paths``: the files that import it. A module of a package is in the folder of the package,
+    which is in a folder above one of the files. Another module is in the one folder of all files.
+    """
+    package, _, last = name.rpartition(".")
+    for part in name.split("."):
+        if not part.isidentifier() or keyword.iskeyword(part):
+            raise NoModule(
+                f"--helpers: {name!r} is no name of a module; expected one as in an import, such "
+                "as package.triton_helpers; name it without .py"
+            )
+    folders = _folders_of_package(package, paths) if package else _folders(paths)
+    if len(folders) != 1:
+        raise NoModule(_unclear(name, package, folders))
+    folder = folders[0]
+    if not package and os.path.exists(os.path.join(folder, "__init__.py")):
+        raise NoModule(
+            f"--helpers: {folder} is a package; expected a module of it; name the module as the "
+            f"files import it: {os.path.basename(os.path.abspath(folder))}.{name}"
+        )
+    return HelperModule(name, os.path.join(folder, f"{last}.py"))
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    """Return the folders of files."""
+    return list(dict.fromkeys(os.path.dirname(path) for path in paths))
+
+
+def _folders_of_package(package: str, paths: Iterable[str]) -> list[str]:
+    """Return the folders of a package that are in folders above files, as relative paths."""
+    found: dict[str, str] = {}
+    for folder in _folders(paths):
+        above = os.path.abspath(folder)
+        while True:
+            place = os.path.join(above, *package.split("."))
+            if os.path.isdir(place):
+                found.setdefault(os.path.realpath(place), os.path.relpath(place))
+            if above == os.path.dirname(above):
+                break
+            above = os.path.dirname(above)
+    return list(found.values())
+
+
+def _unclear(name: str, package: str, folders: Sequence[str]) -> str:
+    """Return why the place of a module is not certain."""
+    if not package:
+        return (
+            f"--helpers: the files are in {len(folders)} folders ({', '.join(sorted(folders))}); "
+            f"expected the module of a package that all can import; name it: package.{name}"
+        )
+    places = ", ".join(sorted(folders)) or "no folder"
+    return (
+        f"--helpers: {places} above the files can be the package {package}; expected one folder; "
+        "make the folder, or name another package"
+    )
+
+
+def migrated_module(module: HelperModule, files: Iterable[Migrated]) -> Migrated | None:
+    """Return the module with all that files call; None if it has these, or if they call nothing.
+
+    Raise NoModule if its file exists and lacks one of these functions, or has another one.
+    """
+    callers = [file for file in files if file.helpers]
+    if not callers:
+        return None
+    names = frozenset().union(*(file.helpers for file in callers))
+    facts = callers[0].helper_facts.intersection(*(file.helper_facts for file in callers))
+    if os.path.exists(module.path):
+        text = content(module.path).decode()
+        other = sorted(name for name in names if not is_written(name, facts, text))
+        if not other:
+            return None
+        raise NoModule(
+            f"--helpers: {module.path} exists, and {', '.join(other)} in it is missing or another "
+            "one; expected a module that migrate may write; name another module"
+        )
+    quote = quote_of("\n".join(file.before.decode("utf-8", "replace") for file in callers))
+    return Migrated(
+        path=module.path,
+        before=b"",
+        after=_text(names, facts, quote).encode(),
+        is_new=True,
+    )
+
+
+def _text(names: frozenset[str], facts: frozenset[str], quote: str) -> str:
+    """Return the source of a module with helpers."""
+    parts = parts_of(names, facts)
+    imports = import_block(part.text for part in parts if not part.source)
+    definitions = block_of([part.text for part in parts if part.source])
+    body = with_quotes(f"{imports}\n{definitions}", quote)
+    return f"{_DOCSTRING}\n{body}\n"
