@@ -8,7 +8,7 @@ from functools import partial
 
 from google.protobuf import wrappers_pb2
 from google.protobuf.message import Message
-from tritonclient.grpc.model_config_pb2 import ModelConfig
+from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.migrate.helpers.requests import fetched_config
@@ -44,7 +44,7 @@ def field_text(name, value, states=()):
 
 def config_with_platform(client, model_name):
     """Return a copy of a configuration. Its platform is the backend if it has no other."""
-    config = ModelConfig()
+    config = model_config_pb2.ModelConfig()
     config.CopyFrom(fetched_config(client, model_name))
     config.platform = config.platform or config.backend
     return config
@@ -59,7 +59,9 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
     server = client.get_server_metadata(**as_json)
     index = client.get_model_repository_index(**as_json)
     versions = partial(collections.defaultdict, partial(part, ready_state=0))
-    models = collections.defaultdict(lambda: part(config=ModelConfig(), version_status=versions()))
+    models = collections.defaultdict(
+        lambda: part(config=model_config_pb2.ModelConfig(), version_status=versions())
+    )
     for row in index if isinstance(index, list) else index.get("models", ()):
         name, version, counts = row["name"], row.get("version"), {}
         if not version or model_name not in ("", None, name):

@@ -159,12 +159,24 @@ def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tup
     """Put the client in the place of the status, and ask it for each configuration."""
     creations = [context_arguments(item, "TS025", facts) for item in contexts.creations]
     protocols = {protocol_of(item["protocol"], facts) for item in creations}
-    # over gRPC, the platform of models with a backend is ''
-    has_all = protocols == {"grpc"} and "platform" not in facts.flows.attributes
-    config = "{0}.get_model_config({1}).config" if has_all else _CONFIG
+    config = _CONFIG
+    if not _may_read_platform(reads, facts):
+        is_grpc = protocols == {"grpc"}
+        config = "{0}.get_model_config({1}).config" if is_grpc else "{fetched_config}({0}, {1})"
     return tuple(
         replaced(read, config if form == _CONFIG else form, *parts) for read, form, parts in reads
     )
+
+
+def _may_read_platform(reads: list[_Read], facts: FileFacts) -> bool:
+    """True if the program may read the platform of a configuration, or print it.
+
+    The platform of models with a backend is empty on servers of today.
+    """
+    if "platform" in facts.flows.attributes | facts.beside.taken:
+        return True
+    results = (result for read, _, _ in reads for result in facts.results(read))
+    return any(map(facts.is_printed, results))
 
 
 def _model(call: ast.Call, facts: FileFacts, contexts: Group) -> str | None:
