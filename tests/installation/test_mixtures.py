@@ -57,7 +57,7 @@ STATES: dict[str, State] = {
     "ours without the folder": ((OURS,), ("tensorrtserver",)),
     "ours without modules": (
         (OURS,),
-        ("tritonclient_shim/concurrency/forks.py", "tensorrtserver/api/_infer.py"),
+        ("tritonclient_shim/session/plan.py", "tensorrtserver/api/_infer.py"),
     ),
 }
 

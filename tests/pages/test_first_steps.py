@@ -85,8 +85,9 @@ def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None
         done = where.run("sh", "-c", f"tritonclient-shim {line.replace('HOST:PORT', address)}")
         status, shown = LEAVING[line.split()[0]]
         assert (done.returncode, shown in done.stdout) == (status, True), (line, done)
-    page = text("docs/migrate.md").partition("$ tritonclient-shim migrate ")[2]
-    options, *printed = [line.strip() for line in page.partition("\n\nEach")[0].splitlines()]
+    page = text("docs/migrate.md").partition("script of the [quickstart](quickstart.md):")[2]
+    example = page.partition("$ tritonclient-shim migrate ")[2].partition("\n\nEach")[0]
+    options, *printed = [line.strip() for line in example.splitlines()]
     done = where.run("sh", "-c", f"tritonclient-shim migrate {options}")
     assert {line for line in printed if line != "…"} <= {
         line.strip() for line in done.stdout.splitlines()
