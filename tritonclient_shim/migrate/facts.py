@@ -41,8 +41,8 @@ ERROR = f"{API}.InferenceServerException"
 _ERROR_IDS = frozenset(("server_id", "request_id"))
 #: Functions that make text of their arguments.
 _TEXT = frozenset(("str", "repr", "format"))
-#: What names an option of a request, or a method that returns one.
-_REQUEST_OPTIONS = re.compile(r"flags|corr_id|correlation|FLAG_|priority|timeout|get_last|get_stat")
+#: What names an option of a request, or the method that returns one.
+_REQUEST_OPTIONS = re.compile(r"flags|corr_id|correlation|FLAG_|priority|timeout")
 #: Inputs, outputs and a batch size.
 _PLAIN_ARGUMENTS = 3
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -105,7 +105,7 @@ class FileFacts:
     @property
     def has_plain_requests(self) -> bool:
         """True if no request has options but its batch size, and no context is asked for one."""
-        if self.beside.linked or self.asks or _REQUEST_OPTIONS.search(self.full_text):
+        if self.beside.linked or _REQUEST_OPTIONS.search(self.full_text):
             return False
         for call in self.evaluator.scopes.calls:
             has_more = len(call.args) > _PLAIN_ARGUMENTS
