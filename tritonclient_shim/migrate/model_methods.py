@@ -26,7 +26,7 @@ def unused_methods(facts: FileFacts, decisions: Decisions) -> frozenset[str]:
     called = set(facts.flows.attributes)
     if called & _REQUESTS:
         called.add("run")
-    if "closing" in facts.names:
+    if any(last_name(call.func) == "closing" for call in facts.evaluator.scopes.calls):
         called.add("close")
     if _enters_contexts(facts):
         called |= _ENTERED
@@ -50,7 +50,9 @@ def _enters_contexts(facts: FileFacts) -> bool:
 
 
 def _may_be_context(node: ast.expr, facts: FileFacts) -> bool:
-    """True if an expression may stand for a context of v1."""
+    """True if an expression may stand for a context of v1. ``closing`` enters none."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "closing":
+        return False
     values = facts.evaluator.of(node)
     if any(isinstance(value, Instance) and value.of in CONTEXTS for value in values):
         return True
@@ -73,4 +75,4 @@ def _is_of_a_package(call: ast.Call, facts: FileFacts) -> bool:
     """True for a call of a function of another package, such as ``open``."""
     functions = facts.evaluator.of(call.func)
     known = all(isinstance(function, Symbol) for function in functions)
-    return bool(functions) and known and last_name(call.func) not in ("next", "closing")
+    return bool(functions) and known and last_name(call.func) != "next"
