@@ -31,6 +31,9 @@ _USES = {
     "    def log(self):\n        with open('log') as file:\n            file.write('')\n": [
         *("__init__", "run")
     ],
+    "with ServerStatusContext('u', 1) as status:\n    status.get_server_status()\n": [
+        *("__init__", "run")
+    ],
     "    def last(self):\n        return self.ctx.get_last_request_id()\n": [
         *("__init__", "run", "get_last_request_id")
     ],

@@ -1,15 +1,20 @@
-"""The methods of ``InferModel`` that a program calls. Only these are written into its files."""
+"""What a program calls of ``InferModel``: its methods, and options of requests.
+
+Nothing else of the class is written into a file.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from tritonclient_shim.migrate.decisions import Decisions
 from tritonclient_shim.migrate.facts import FileFacts
-from tritonclient_shim.migrate.flows import CONTEXTS
+from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import Binding, last_name
 from tritonclient_shim.scan.values import Instance, Items, Other, Symbol
 
+_CONTEXT = f"{API}.InferContext"
 _ENTERED = frozenset(("__enter__", "__exit__", "close"))
 _REQUESTS = frozenset(("run", "async_run", "async_run_with_cb"))
 #: The methods of contexts that no options or reports need.
@@ -19,6 +24,32 @@ _REPORTS = frozenset(
     ("get_stat", "get_last_request_id")
     + ("get_last_request_model_name", "get_last_request_model_version")
 )
+#: What names an option of a request, or the method that returns one.
+_OPTION_NAMES = re.compile(r"flags|corr_id|correlation|FLAG_|priority|timeout")
+_OPTION_PARAMETERS = frozenset(("flags", "corr_id", "priority", "timeout_us"))
+#: Inputs, outputs and a batch size.
+_PLAIN_ARGUMENTS = 3
+
+
+def has_plain_requests(facts: FileFacts, decisions: Decisions) -> bool:
+    """True if no request of an object has options but its batch size."""
+    may_be_elsewhere = facts.beside.linked or _OPTION_NAMES.search(facts.full_text)
+    if decisions.hands_models and may_be_elsewhere:
+        return False
+    for node, parent in facts.flows.parents.items():
+        if not isinstance(node, ast.Attribute) or node.attr not in _REQUESTS:
+            continue
+        if not isinstance(parent, ast.Call) or parent.func is not node or not _is_plain(parent):
+            return False
+    return True
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """True for a request without options, except for its batch size."""
+    names = {keyword.arg for keyword in call.keywords}
+    hides_some = None in names or any(isinstance(part, ast.Starred) for part in call.args)
+    has_more = len(call.args) > _PLAIN_ARGUMENTS or not names.isdisjoint(_OPTION_PARAMETERS)
+    return not hides_some and not has_more
 
 
 def unused_methods(facts: FileFacts, decisions: Decisions) -> frozenset[str]:
@@ -32,7 +63,7 @@ def unused_methods(facts: FileFacts, decisions: Decisions) -> frozenset[str]:
         called |= _ENTERED
     if decisions.hands_models:
         called |= _PLAIN
-        called |= frozenset() if facts.has_plain_requests else _OPTIONS
+        called |= frozenset() if has_plain_requests(facts, decisions) else _OPTIONS
     if decisions.hands_models and facts.asks:
         called |= _REPORTS
     return (_PLAIN | _OPTIONS | _REPORTS) - called
@@ -50,11 +81,11 @@ def _enters_contexts(facts: FileFacts) -> bool:
 
 
 def _may_be_context(node: ast.expr, facts: FileFacts) -> bool:
-    """True if an expression may stand for a context of v1. ``closing`` enters none."""
+    """True if an expression may stand for a context for requests. ``closing`` enters none."""
     if isinstance(node, ast.Call) and last_name(node.func) == "closing":
         return False
     values = facts.evaluator.of(node)
-    if any(isinstance(value, Instance) and value.of in CONTEXTS for value in values):
+    if any(isinstance(value, Instance) and value.of == _CONTEXT for value in values):
         return True
     if values and not any(isinstance(value, (Items, Other)) for value in values):
         return False

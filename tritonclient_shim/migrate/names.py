@@ -10,7 +10,7 @@ from typing import Any
 from tritonclient_shim.migrate.decisions import Decisions
 from tritonclient_shim.migrate.emitted import import_text, is_written, without
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
-from tritonclient_shim.migrate.model_methods import unused_methods
+from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
 
 #: The import that replaces an import of v1's configurations.
 _CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
@@ -41,7 +41,7 @@ class NewNames:
             certain.add("without_headers")
         if not self.decisions.shares_clients:
             certain.add("without_threads")
-        if self.facts.has_plain_requests:
+        if has_plain_requests(self.facts, self.decisions):
             certain.add("plain_requests")
         if self.decisions.has_models_in_regions:
             certain.add("models_in_regions")
