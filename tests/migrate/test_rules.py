@@ -120,7 +120,7 @@ def test_text_of_a_protocol(use: str) -> None:
     migration = migrated(STAR + source)
     once = migration.after.decode()
     assert todo(migration) == ["1:TS001", "2:TS011"]
-    assert 'p = ProtocolType.from_str(t)\nconnect(p, "u").is_server_live()\n' in once
+    assert 'p = ProtocolType.from_str(t)\nconnect(protocol_of(p), "u").is_server_live()\n' in once
     assert migrated(once).after.decode() == once
 
 
@@ -129,7 +129,7 @@ def test_protocols_of_a_file_stay_together() -> None:
     source = 'p = ProtocolType(n)\nServerHealthContext("u", p)\nprint(p == ProtocolType.GRPC)\n'
     migration = migrated(STAR + source)
     assert todo(migration) == ["1:TS001", "2:TS010", "4:TS010"]
-    assert 'connect(p, "u")' in migration.after.decode()
+    assert 'connect(protocol_of(p), "u")' in migration.after.decode()
 
 
 def test_raw_stub() -> None:
