@@ -34,6 +34,12 @@ _USES = {
     "with ServerStatusContext('u', 1) as status:\n    status.get_server_status()\n": [
         *("__init__", "run")
     ],
+    "    def __exit__(self, *raised):\n        self.ctx.__exit__(*raised)\n": [
+        *("__init__", "__exit__", "run", "close")
+    ],
+    "class Own:\n    def get_stat(self):\n        return 1\nprint(Own().get_stat())\n": [
+        *("__init__", "run")
+    ],
     "    def last(self):\n        return self.ctx.get_last_request_id()\n": [
         *("__init__", "run", "get_last_request_id")
     ],

@@ -57,16 +57,24 @@ def unused_methods(facts: FileFacts, decisions: Decisions) -> frozenset[str]:
     called = set(facts.flows.attributes)
     if called & _REQUESTS:
         called.add("run")
-    if any(last_name(call.func) == "closing" for call in facts.evaluator.scopes.calls):
-        called.add("close")
     if _enters_contexts(facts):
         called |= _ENTERED
+    if _closes_unseen(facts):
+        called.add("close")
     if decisions.hands_models:
         called |= _PLAIN
         called |= frozenset() if has_plain_requests(facts, decisions) else _OPTIONS
     if decisions.hands_models and facts.asks:
         called |= _REPORTS
+    if not decisions.asks_models:
+        called -= _REPORTS
     return (_PLAIN | _OPTIONS | _REPORTS) - called
+
+
+def _closes_unseen(facts: FileFacts) -> bool:
+    """True if the end of a block may close a context: by ``closing()`` or ``__exit__()``."""
+    calls = {last_name(call.func) for call in facts.evaluator.scopes.calls}
+    return not calls.isdisjoint(("closing", "__exit__"))
 
 
 def _enters_contexts(facts: FileFacts) -> bool:
