@@ -1,10 +1,8 @@
-"""What contexts for requests become: clients, a ``partial``, or objects that know their model."""
+"""What contexts for requests become: clients, or objects that know their model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
 
 from tests.migrate.sources_migrated import STAR, body, migrated, run_with_helpers, todo
 
@@ -12,15 +10,10 @@ _NOT_SEEN = "def make(n):\n    return InferContext('u', 1, n, correlation_id=k)\
 
 
 def test_model_that_requests_do_not_see() -> None:
-    """A context whose requests do not see its model becomes a partial, also without --unsafe."""
+    """A context whose requests do not see its model becomes an object, also without --unsafe."""
     source = f"{_NOT_SEEN}c = make('m')\nr = c.run(i, o, 1, flags=f)\n"
-    assert body(source) == (
-        "def make(n):\n"
-        "    return partial(infer, grpcclient.InferenceServerClient('u'), n, sequence_id=int(k))\n"
-        "c = make('m')\n"
-        "r = c(i, o, sequence_start=bool(f & FLAG_SEQUENCE_START), "
-        "sequence_end=bool(f & FLAG_SEQUENCE_END))\n"
-    )
+    made = "InferModel(grpcclient.InferenceServerClient('u'), n, sequence_id=int(k))"
+    assert body(source) == source.replace("InferContext('u', 1, n, correlation_id=k)", made)
     assert todo(migrated(STAR + source, unsafe=False)) == []
     assert body(f"{source}logger.info('%s', c)\n") == body(source) + "logger.info('%s', c)\n"
 
@@ -35,19 +28,8 @@ def test_model_in_an_attribute() -> None:
         "        return self.ctx.run(i, o)\n"
     )
     for name in ("options.model", "self.model", "FLAGS.model"):
-        made = f"partial(infer, grpcclient.InferenceServerClient('u'), {name})"
+        made = f"self.ctx = InferModel(grpcclient.InferenceServerClient('u'), {name})"
         assert made in body(source.replace("NAME", name))
-
-
-def test_more_than_requests_of_an_unseen_model() -> None:
-    """A context that is closed or asked elsewhere becomes an object, also without --unsafe."""
-    ask = "print(c.get_last_request_id())\n"
-    source = f"{_NOT_SEEN}c = make('m')\nc.run(i, o)\n{ask}c.close()\n"
-    client = "AskedClient(grpcclient.InferenceServerClient('u'))"
-    made = f"InferModel({client}, n, sequence_id=int(k))"
-    assert body(source) == source.replace("InferContext('u', 1, n, correlation_id=k)", made)
-    exactly = body(source.replace(ask, ""), unsafe=False)
-    assert "InferModel(grpcclient.InferenceServerClient('u'), n, infer_exactly, seq" in exactly
 
 
 _CLOSED = """\
@@ -62,36 +44,14 @@ class Worker:
 """
 
 
-def test_partial_that_is_closed() -> None:
-    """The client has a variable where the context's variable is made and closed."""
-    made = """\
-class Worker:
-    def __init__(self, model):
-        self.ctx_client = grpcclient.InferenceServerClient('u')
-        self.ctx = partial(infer, self.ctx_client, model)
-    def ask(self):
-        return self.ctx(i, o)
-    def stop(self):
-        self.ctx_client.close()
-        self.ctx = None
-"""
-    assert body(_CLOSED) == made
-    tried = "try:\n    Worker('m').ask()\nexcept InferenceServerException:\n    pass\n"
-    asked = "self.ctx_client.get_model_config(model)\n        self.ctx = partial("
-    assert asked in body(_CLOSED + tried)
-    run = "def ask(c):\n    c.run(i, o)\n"
-    local = "def main(m):\n    ctx = InferContext('u', 1, m)\n    ask(ctx)\n    ctx.close()\n"
-    assert body(run + local).endswith("    ask(ctx)\n    ctx_client.close()\n")
-
-
-def test_attribute_before_the_constructor(tmp_path: Path) -> None:
-    """An attribute that an InferModel lacks is an AttributeError, also before it has a client."""
-    source = (
-        "class Model(InferModel):\n    def __init__(self):\n        pass\n"
-        "model = Model()\nprint(hasattr(model, 'size'), hasattr(model, 'client'))\n"
-    )
-    ended = run_with_helpers(tmp_path, "InferModel", source)
-    assert ended.output == "False False\n", ended.output
+def test_more_than_requests_of_an_unseen_model() -> None:
+    """An object is closed and asked by the names that its context had, also without --unsafe."""
+    made = "InferModel(grpcclient.InferenceServerClient('u'), model)"
+    assert body(_CLOSED) == _CLOSED.replace("InferContext('u', 1, model)", made)
+    exactly = "InferModel(grpcclient.InferenceServerClient('u'), model, infer_exactly)"
+    assert exactly in body(_CLOSED, unsafe=False)
+    asked = _CLOSED.replace("run(i, o)", "run(i, o), self.ctx.get_last_request_id()")
+    assert body(asked) == asked.replace("InferContext('u', 1, model)", made)
 
 
 def test_text_of_a_status(tmp_path: Path) -> None:
@@ -109,34 +69,16 @@ def test_text_of_a_status(tmp_path: Path) -> None:
 
 
 def test_contexts_that_are_asked() -> None:
-    """A context that is asked for its last request gets a client that reports. Others do not."""
-    ask = "        return self.ctx.run(i, o), self.ctx.get_last_request_id()\n"
-    source = _CLOSED.replace("        return self.ctx.run(i, o)\n", ask)
-    text = body(source)
-    assert "self.ctx_client = AskedClient(grpcclient.InferenceServerClient('u'))\n" in text
-    assert "return self.ctx(i, o), self.ctx_client.get_last_request_id()\n" in text
-    other = body("c = InferContext('u', 1, 'm')\nc.run(i, o)\n" + source)
-    assert other.startswith("c = grpcclient.InferenceServerClient('u')\n")
+    """A context that is asked for its last request becomes an object. Others do not."""
+    source = "c = InferContext('u', 1, 'm')\nc.run(i, o)\n"
+    asked = "d = InferContext('u', 1, 'm')\nd.run(i, o)\nprint(d.get_last_request_id())\n"
+    client = "grpcclient.InferenceServerClient('u')"
+    made = asked.replace("InferContext('u', 1, 'm')", f"InferModel({client}, 'm')")
+    assert body(source + asked) == f"c = {client}\ninfer(c, 'm', i, o)\n{made}"
     entered = "with InferContext('u', 1, 'm') as c:\n    c.get_stat()\n"
-    assert body(entered).startswith("with InferModel(AskedClient(grpcclient.")
+    assert body(entered) == f"with InferModel({client}, 'm') as c:\n    c.get_stat()\n"
     of_class = "c = InferContext('u', 1, 'm')\nInferContext.get_stat(c)\n"
     assert "3:TS057" in todo(migrated(STAR + of_class))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("self.ctx.close()", "other = self.ctx\n        other.close()"),
-        ("self.ctx = None", "self.old = self.ctx\n        self.ctx = self.old"),
-        ("i, o)", "i, self.ctx_client)"),
-        ("self.ctx = InferContext", "self.ctx = ctx = InferContext"),
-        ("        self.ctx = InferContext", "        if model: self.ctx = InferContext"),
-    ],
-)
-def test_partial_that_others_close(change: tuple[str, str]) -> None:
-    """A context becomes an object if more than one variable has it, or the name is taken."""
-    text = body(_CLOSED.replace(*change))
-    assert "InferModel(grpcclient" in text and "_client = " not in text
 
 
 def test_closed_by_another_function() -> None:

@@ -125,7 +125,7 @@ def test_lines_that_were_long_before() -> None:
 def test_quotes_of_helpers(fact: str) -> None:
     """Helpers have the quotes of the file, and no other change."""
     names = ("infer_exactly", "InferModel", "server_status", "InferStub", "infer_in_regions")
-    for part in parts_of([*names, "connect", "AskedClient", "RequestPool"], frozenset([fact])):
+    for part in parts_of([*names, "connect", "protocol_of", "RequestPool"], frozenset([fact])):
         single = with_quotes(part.text, "'")
         assert ast.dump(ast.parse(single)) == ast.dump(ast.parse(part.text))
         assert with_quotes(single, '"') == part.text
@@ -148,7 +148,7 @@ def test_imports_join_those_of_the_file() -> None:
     assert lines[:5] == [
         "import sys",
         "import weakref",
-        "from functools import partial, wraps",
+        "from functools import wraps",
         "",
         "import numpy as np",
     ]

@@ -53,17 +53,23 @@ class Decisions:
     """What all plans of a file decide together. Edits depend on it.
 
     ``protocols``: those of the clients in use. ``connects``: a protocol is chosen at run time.
-    ``sends_headers``: a client gets headers of the file. ``shares_clients``: several threads may
-    use a client. ``calls_helper``: a request becomes a call of a helper, and so do all others.
-    ``formats_stay``: formats outside of calls stay for requests that stay. ``keeps_handed``:
-    contexts for requests stay that other code makes or gets. ``kept``: names and modules of v1 that
-    stay.
+    ``protocols_stay``: v1's numbers of protocols stay. ``sends_headers``: a client gets headers of
+    the file. ``shares_clients``: several threads may use a client. ``hands_models``: other code
+    makes or gets objects that know their model. ``asks_models``: such objects report on their
+    requests. ``has_models_in_regions``: such objects may send requests with shared memory.
+    ``calls_helper``: a request becomes a call of a helper, and so do all others. ``formats_stay``:
+    formats outside of calls stay for requests that stay. ``keeps_handed``: contexts for requests
+    stay that other code makes or gets. ``kept``: names and modules of v1 that stay.
     """
 
     protocols: frozenset[str] = frozenset()
     connects: bool = False
+    protocols_stay: bool = False
     sends_headers: bool = False
     shares_clients: bool = False
+    hands_models: bool = False
+    asks_models: bool = False
+    has_models_in_regions: bool = False
     calls_helper: bool = False
     formats_stay: bool = False
     keeps_handed: bool = True

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 from functools import lru_cache
-from typing import Iterable, Mapping, NamedTuple
+from typing import Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.format import with_quotes
 from tritonclient_shim.scan.scopes import Scopes
@@ -27,12 +27,17 @@ _SOURCES = (
     "memory",
     "models",
     "plain_requests",
+    "models_in_regions",
+    "without_reports",
+    "asks_if_open",
     "status",
     "stub",
 )
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
 FACTS = frozenset(
     (
+        "asks_if_open",
+        "models_in_regions",
         "over_both",
         "over_grpc",
         "over_http",
@@ -40,9 +45,12 @@ FACTS = frozenset(
         "without_classes",
         "without_handlers",
         "without_headers",
+        "without_reports",
         "without_threads",
     )
 )
+#: The class whose methods are written if a file may call them. A source may replace single methods.
+MODEL = "InferModel"
 _OURS = "from tritonclient_shim."
 #: The start of a function or class.
 FUNCTION = re.compile(r"^(?:def|class) ", re.M)
@@ -50,12 +58,16 @@ _UNTOUCHED = ('"""', "#")
 
 
 class Part(NamedTuple):
-    """A statement with the comments above it, and the names that it binds and reads."""
+    """A statement with the comments above it, and the names that it binds and reads.
+
+    ``method``: the name of a method, which is a part of its own until its class is written.
+    """
 
     source: str  # '' for the import of a name
     text: str
     binds: frozenset[str]
     reads: frozenset[str] = frozenset()
+    method: str = ""
 
     def renamed(self, names: Mapping[str, str]) -> str:
         """Return the text with other names for what the parts bind.
@@ -88,13 +100,32 @@ def _parts() -> tuple[Part, ...]:
                 for name in statement.names:
                     line = import_text(statement, [name])
                     parts.append(Part("", line, frozenset({name.asname or name.name})))
+            elif isinstance(statement, ast.ClassDef) and statement.name == MODEL:
+                parts += _parts_of_model(source, statement, lines)
             elif not isinstance(statement, ast.Expr):
-                scopes = Scopes(ast.Module([statement], []))
-                names = (node for node in scopes.places if isinstance(node, ast.Name))
-                reads = {x.id for x in names if scopes.owner(x) in (None, scopes.module)}
-                binds = frozenset(scopes.module.bindings)
-                parts.append(Part(source, own_lines, binds, frozenset(reads)))
+                parts.append(_statement(source, statement, own_lines))
     return tuple(dict.fromkeys(part for part in parts if not part.text.startswith(_OURS)))
+
+
+def _statement(source: str, statement: ast.stmt, text: str) -> Part:
+    """Return a statement of a source."""
+    scopes = Scopes(ast.Module([statement], []))
+    names = (node for node in scopes.places if isinstance(node, ast.Name))
+    reads = {x.id for x in names if scopes.owner(x) in (None, scopes.module)}
+    return Part(source, text, frozenset(scopes.module.bindings), frozenset(reads))
+
+
+def _parts_of_model(source: str, model: ast.ClassDef, lines: list[str]) -> Iterator[Part]:
+    """Yield the start of the class, which has its docstring only, and each of its methods."""
+    docstring, *methods = model.body
+    end = docstring.end_lineno or 0
+    yield Part(source, "".join(lines[model.lineno - 1 : end]).rstrip(), frozenset([MODEL]))
+    for method in methods:
+        text = "".join(lines[end : method.end_lineno]).strip("\n")
+        end = method.end_lineno or 0
+        part = _statement(source, method, text)
+        name = next(iter(part.binds))
+        yield part._replace(binds=frozenset([f"{MODEL}.{name}"]), method=name)
 
 
 def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
@@ -114,7 +145,28 @@ def _variant(facts: frozenset[str]) -> list[Part]:
             variant = [earlier for earlier in variant if not _is_replaced(earlier, part)]
         if part.source in facts or part.source not in FACTS:
             variant.append(part)
-    return variant
+    return _with_methods(variant, facts)
+
+
+def without(method: str) -> str:
+    """Return the fact that no code calls a method of the objects that know their model."""
+    return f"without {method}"
+
+
+def _with_methods(variant: list[Part], facts: frozenset[str]) -> list[Part]:
+    """Return the parts with one part for the class, which has the methods that may be called."""
+    order = [part.method for part in _parts() if part.method]
+    methods = [part for part in variant if part.method and without(part.method) not in facts]
+    methods.sort(key=lambda part: order.index(part.method))
+    parts = []
+    for part in variant:
+        if MODEL in part.binds:
+            text = "\n\n".join([part.text, *(method.text for method in methods)])
+            reads = frozenset().union(*(method.reads for method in methods))
+            parts.append(part._replace(text=text, reads=reads))
+        elif not part.method:
+            parts.append(part)
+    return parts
 
 
 def _is_replaced(earlier: Part, part: Part) -> bool:

@@ -41,10 +41,6 @@ ERROR = f"{API}.InferenceServerException"
 _ERROR_IDS = frozenset(("server_id", "request_id"))
 #: Functions that make text of their arguments.
 _TEXT = frozenset(("str", "repr", "format"))
-#: What names an option of a request, or a method that returns one.
-_REQUEST_OPTIONS = re.compile(r"flags|corr_id|correlation|FLAG_|priority|timeout|get_last|get_stat")
-#: Inputs, outputs and a batch size.
-_PLAIN_ARGUMENTS = 3
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 #: Functions that return another value at each call.
 _TAKING = frozenset(
@@ -101,19 +97,6 @@ class FileFacts:
     def catches_errors(self) -> bool:
         """True if the program may catch v1's exception."""
         return self.has("TS015") or self.beside.names_errors
-
-    @property
-    def has_plain_requests(self) -> bool:
-        """True if no request has options but its batch size, and no context is asked for one."""
-        if self.beside.linked or self.asks or _REQUEST_OPTIONS.search(self.full_text):
-            return False
-        for call in self.evaluator.scopes.calls:
-            has_more = len(call.args) > _PLAIN_ARGUMENTS
-            has_more |= any(isinstance(part, ast.Starred) for part in call.args)
-            has_more |= any(keyword.arg is None for keyword in call.keywords)
-            if has_more and last_name(call.func).startswith(("run", "async_run")):
-                return False
-        return True
 
     def has(self, *ids: str) -> bool:
         """True if the file has a use with one of these ids."""

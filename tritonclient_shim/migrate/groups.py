@@ -19,10 +19,9 @@ from tritonclient_shim.migrate.decisions import (
     Refused,
     keep,
     refuse_unless_allowed,
-    rewrite,
     unchanged,
 )
-from tritonclient_shim.migrate.facts import CONFIGS, FileFacts, owner
+from tritonclient_shim.migrate.facts import CONFIGS, FileFacts
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.program import Keeps
@@ -536,11 +535,7 @@ def _use(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         if id in BY_HAND:
             raise Refused(BY_HAND[id], node=call)
     if last_name(call.func) in _NEUTRAL:
-        variable = contexts.client(owner(call))
-        what = "close() of the client"
-        if not variable:
-            return unchanged(what)
-        return rewrite(call, "{0}.close()", variable, what=what)
+        return unchanged("close() of the client")
     raise Refused(f"no client has a method {last_name(call.func)}", node=call)
 
 
@@ -557,7 +552,8 @@ def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
             return class_itself(site.node, facts)
-        plan = METHODS[site.id](node, facts, Contexts(Group(INFER), facts, Form.OBJECT))
+        unknown = Contexts(Group(INFER), facts, Form.OBJECT, escapes=True)
+        plan = METHODS[site.id](node, facts, unknown)
         return replace(plan, unsafe=(*plan.unsafe, UnsafeChange.OBJECT))
     owner = facts.evaluator.of(getattr(site.node, "value", site.node))
     is_method = CLASS in owner and getattr(site.node, "attr", "") not in ("", "__init__")

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from tritonclient_shim.migrate.decisions import Decisions
-from tritonclient_shim.migrate.emitted import import_text, is_written
+from tritonclient_shim.migrate.emitted import import_text, is_written, without
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
+from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
 
 #: The import that replaces an import of v1's configurations.
 _CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
@@ -40,8 +41,15 @@ class NewNames:
             certain.add("without_headers")
         if not self.decisions.shares_clients:
             certain.add("without_threads")
-        if self.facts.has_plain_requests:
+        if has_plain_requests(self.facts, self.decisions):
             certain.add("plain_requests")
+        if self.decisions.has_models_in_regions:
+            certain.add("models_in_regions")
+        if not self.decisions.asks_models:
+            certain.add("without_reports")
+        if "_ctx" in self.facts.flows.attributes:
+            certain.add("asks_if_open")
+        certain.update(map(without, unused_methods(self.facts, self.decisions)))
         return frozenset(certain)
 
     def is_written(self, helper: str) -> bool:

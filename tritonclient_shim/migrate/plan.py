@@ -21,9 +21,9 @@ from tritonclient_shim.migrate.edits import Edit
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, outcome_of, plan_units
 from tritonclient_shim.migrate.options import SiteOutcome, State
-from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, planned, stub
-from tritonclient_shim.migrate.rules.contexts import ClientPlan
-from tritonclient_shim.migrate.rules.infer import RequestPlan
+from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, PROTOCOLS, planned, stub
+from tritonclient_shim.migrate.rules.contexts import ClassPlan, ClientPlan
+from tritonclient_shim.migrate.rules.infer import RequestPlan, sends_regions
 from tritonclient_shim.migrate.rules.stub import StubPlan
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.sites import Site
@@ -77,12 +77,20 @@ def _decisions(facts: FileFacts, stub_plan: StubPlan, units: UnitPlans) -> Decis
     """Return what depends on several uses."""
     plans = [plan for _, plan in units.plans]
     clients = [plan for plan in plans if isinstance(plan, ClientPlan)]
+    models = [client.model for client in clients if client.model]
+    has_class = any(isinstance(plan, ClassPlan) for plan in plans)
     kept = units.kept | ({CONFIGS} if stub_plan.stays else set())
     return Decisions(
         protocols=stub_plan.protocols.union(*(plan.protocols for plan in plans)),
         connects=any(not client.protocol for client in clients),
+        protocols_stay=any(
+            site.id in PROTOCOLS for site in facts.sites if outcome_of(site, units.left)
+        ),
         sends_headers=any(client.headers is not None for client in clients),
         shares_clients=facts.has_threads or any(client.contexts.shared for client in clients),
+        hands_models=has_class or any(model.escapes for model in models),
+        asks_models=has_class and facts.asks or any(model.asks for model in models),
+        has_models_in_regions=any(map(sends_regions, models)),
         # also requests of contexts that stay after all
         calls_helper=any(map(_needs_helper, units.tried)),
         formats_stay=units.formats_stay,

@@ -75,11 +75,11 @@ class UnsafeChange(Enum):
         "messages become plain objects, which take any field and print differently",
     )
     TIMES = (
-        "`get_stat()` of an `AskedClient`",
+        "`get_stat()` of an `InferModel`",
         "the time is that of `infer` alone; sending and receiving take 0",
     )
     REQUEST_NUMBERS = (
-        "`get_last_request_id()` of an `AskedClient`",
+        "`get_last_request_id()` of an `InferModel`",
         "a server does not number requests: the client counts its own",
     )
     LAST_REQUEST = (

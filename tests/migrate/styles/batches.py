@@ -3,8 +3,8 @@ from tensorrtserver.api import *
 
 
 class Model:
-    def __init__(self, url, protocol, name):
-        self.ctx = InferContext(url, protocol, name)
+    def __init__(self, url, protocol):
+        self.ctx = InferContext(url, protocol, "simple")
 
     def add(self, left, right):
         result = self.ctx.run({"INPUT0": left, "INPUT1": right}, {
@@ -14,8 +14,8 @@ class Model:
 
 
 class Labels:
-    def __init__(self, url, protocol, name):
-        self.ctx, self.output = InferContext(url, protocol, name), "OUTPUT"
+    def __init__(self, url, protocol):
+        self.ctx, self.output = InferContext(url, protocol, "classify"), "OUTPUT"
 
     def best(self, batch):
         size = len(batch)
@@ -26,6 +26,6 @@ class Labels:
 
 protocol = ProtocolType.from_str(sys.argv[2])
 rows = [np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)]
-print(Model(sys.argv[1], protocol, "simple").add(rows, rows[::-1]))
-labels = Labels(sys.argv[1], protocol, "classify")
+print(Model(sys.argv[1], protocol).add(rows, rows[::-1]))
+labels = Labels(sys.argv[1], protocol)
 print(labels.best([np.arange(10, dtype=np.float32)] * 2))

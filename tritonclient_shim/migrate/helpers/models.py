@@ -5,18 +5,23 @@ import time
 import types
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from tritonclient_shim.migrate.helpers.requests import FLAG_SEQUENCE_END, FLAG_SEQUENCE_START, infer
+from tritonclient_shim.migrate.helpers.requests import (
+    FLAG_SEQUENCE_END,
+    FLAG_SEQUENCE_START,
+    infer,
+    model_config,
+)
 
 
 class InferModel:
     """A client that knows its model, with the methods of the context that it replaces."""
 
     def __init__(self, client, name, function=infer, **options):
-        self.client, self.name, self.function, self.options = client, name, function, options
-        client.get_model_config(name)  # raises an error if the server lacks the model
-
-    def __getattr__(self, name):  # what an AskedClient reports
-        return getattr(vars(self).get("client"), name)
+        self.client = RecordingClient(client)
+        self.name = name
+        self.function = function
+        self.options = options
+        model_config(self.client, name)  # raises an error if the server lacks the model
 
     def __enter__(self):
         return self
@@ -37,55 +42,61 @@ class InferModel:
         """Return the sequence of the requests, 0 for none."""
         return self.options.get("sequence_id", 0)
 
+    def get_last_request_model_name(self):
+        """Return the name of the model that answered last, None for none."""
+        reply = self.client.last_reply
+        return reply.model_name if reply else None
+
+    def get_last_request_model_version(self):
+        """Return the version of the model that answered last, None for none."""
+        reply = self.client.last_reply
+        return int(reply.model_version) if reply else None
+
+    def get_last_request_id(self):
+        """Return the number of the last request, 0 before it, None if it failed."""
+        return self.client.last_id
+
+    def get_stat(self):
+        """Return the number of requests that were answered, and the time that they took."""
+        return {
+            "completed_request_count": self.client.count,
+            "cumulative_total_request_time_ns": self.client.duration,
+            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
+            "cumulative_receive_time_ns": 0,
+        }
+
     def close(self):
         """Close the client."""
-        if self.client is not None:
-            self.client.close()
-        self.client = None
+        self.client.close()
 
 
-class AskedClient:
-    """A client that reports on its requests."""
+class RecordingClient:
+    """A client that records its requests."""
 
     numbers = itertools.count(1)  # of the requests of all clients
 
     def __init__(self, client):
-        self.client, self.last, self.last_id, self.count, self.duration = client, None, 0, 0, 0
+        self.client = client
+        self.last_reply = None
+        self.last_id = 0
+        self.count = 0
+        self.duration = 0
 
     def __getattr__(self, name):
         return getattr(self.client, name)
 
     def infer(self, *arguments, **options):
-        """Infer, and remember the reply."""
-        self.last = self.last_id = None
+        """Infer, and record the reply."""
+        self.last_reply = None
+        self.last_id = None
         started = time.perf_counter_ns()
         result = self.client.infer(*arguments, **options)
         self.duration += time.perf_counter_ns() - started
         self.count += 1
-        reply, self.last_id = result.get_response(), next(self.numbers)
-        self.last = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
+        self.last_id = next(self.numbers)
+        reply = result.get_response()
+        self.last_reply = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
         return result
-
-    def get_last_request_model_name(self):
-        """Return the name of the model that answered last, None for none."""
-        return getattr(self.last, "model_name", None)
-
-    def get_last_request_model_version(self):
-        """Return the version of the model that answered last, None for none."""
-        return self.last and int(self.last.model_version)
-
-    def get_last_request_id(self):
-        """Return the number of the last request, 0 before it, None if it failed."""
-        return self.last_id
-
-    def get_stat(self):
-        """Return the number of requests that were answered, and the time that they took."""
-        return {
-            "completed_request_count": self.count,
-            "cumulative_total_request_time_ns": self.duration,
-            "cumulative_send_time_ns": 0,  # no client measures sending and receiving
-            "cumulative_receive_time_ns": 0,
-        }
 
 
 class Request(Future):

@@ -24,25 +24,20 @@ def with_headers(client, texts):
     return client
 
 
-def http_options(url, options):
-    """Return arguments of a client: the address alone, and timeouts that no model reaches."""
-    scheme, _, address = url.rpartition("://")
-    timeouts = {"connection_timeout": 300, "network_timeout": 86400}
-    return {"url": address, "ssl": scheme == "https", **timeouts, **options}
-
-
-def http_client(url, headers=None, **options):
-    """Return a client over HTTP."""
-    client = HttpClient(**http_options(url, options))
-    return with_headers(client, headers) if headers else client
-
-
 class ThreadClient(threading.local, HttpClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
-    def __init__(self, url, headers=None, **options):
-        HttpClient.__init__(self, **http_options(url, options))
+    def __init__(self, address, headers, **options):
+        super().__init__(address, **options)
         with_headers(self, headers)
+
+
+def http_client(url, headers=None, **options):
+    """Return a client over HTTP. Its time limits are longer than a model takes."""
+    scheme, _, address = url.rpartition("://")
+    options.setdefault("ssl", scheme == "https")
+    options.update(connection_timeout=300, network_timeout=86400)
+    return ThreadClient(address, headers, **options)
 
 
 def with_model(client, model_name):
@@ -58,16 +53,21 @@ def protocol_name(text):
     return text.lower()
 
 
+def protocol_of(protocol):
+    """Return the name of a protocol, which may be the number that it had."""
+    return {0: "http", 1: "grpc"}.get(protocol, protocol)
+
+
 def connect(protocol, url, headers=None, **options):
-    """Return a client for a protocol, by its name or by the number that it had."""
-    if protocol in ("http", 0):
-        return ThreadClient(url, headers, **options)
-    if protocol not in ("grpc", 1):
+    """Return a client for a protocol."""
+    if protocol == "http":
+        return http_client(url, headers, **options)
+    if protocol != "grpc":
         raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
     return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
 
 
-#: Locks of clients and of partial functions with a client.
+#: Locks of clients, and of objects with a client.
 CALLBACK_LOCKS = weakref.WeakKeyDictionary()
 
 

@@ -5,25 +5,24 @@ import threading
 import tritonclient.grpc as grpcclient
 
 from tritonclient_shim.migrate.helpers.http_client import HttpClient
-from tritonclient_shim.migrate.helpers.requests import http_options
-
-
-def http_client(url, **options):
-    """Return a client over HTTP."""
-    return HttpClient(**http_options(url, options))
 
 
 class ThreadClient(threading.local, HttpClient):
     """A client with a connection for each thread, which tritonclient.http needs."""
 
-    def __init__(self, url, **options):
-        HttpClient.__init__(self, **http_options(url, options))
+
+def http_client(url, **options):
+    """Return a client over HTTP. Its time limits are longer than a model takes."""
+    scheme, _, address = url.rpartition("://")
+    options.setdefault("ssl", scheme == "https")
+    options.update(connection_timeout=300, network_timeout=86400)
+    return ThreadClient(address, **options)
 
 
 def connect(protocol, url, **options):
-    """Return a client for a protocol, by its name or by the number that it had."""
-    if protocol in ("http", 0):
-        return ThreadClient(url, **options)
-    if protocol not in ("grpc", 1):
+    """Return a client for a protocol."""
+    if protocol == "http":
+        return http_client(url, **options)
+    if protocol != "grpc":
         raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
     return grpcclient.InferenceServerClient(url, **options)

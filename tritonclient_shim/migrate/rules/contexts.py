@@ -12,9 +12,7 @@ from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.decisions import Decisions, Plan, Rewrite
 from tritonclient_shim.migrate.edits import (
-    Above,
     Edit,
-    Import,
     NewCall,
     NewText,
     Part,
@@ -34,14 +32,17 @@ from tritonclient_shim.migrate.rules.models import (
     context_arguments,
     parameters_of,
 )
-from tritonclient_shim.migrate.rules.names import PROTOCOLS, protocol_of, written_protocol
+from tritonclient_shim.migrate.rules.names import (
+    PROTOCOLS,
+    is_protocol,
+    protocol_of,
+    written_protocol,
+)
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
 _LABELS = {"grpc": "gRPC", "http": "HTTP"}
-#: The helpers with a parameter for headers, beside ``connect`` for threads.
-_WITH_HEADERS = ("http_client", "ThreadClient")
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
 
@@ -69,10 +70,15 @@ class ClientPlan(Plan):
         headers = self._arguments.get("http_headers")
         return None if self.facts.constant(headers) in _NO_HEADERS else headers
 
+    @property
+    def model(self) -> Contexts | None:
+        """Return the contexts if they become objects that know their model."""
+        return self.contexts if self.contexts.form is Form.OBJECT else None
+
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
         """Return the edits that make the client, and the object around it."""
         edits: list[Edit] = []
-        if self._scheme:
+        if self._scheme and self._function(decisions) != "http_client":
             edits.append(replaced(self._arguments["url"], "{0}", self.facts.quoted(self._address)))
         if self.contexts.form is Form.CLIENT:
             return [*edits, Replace(self.call, self._client(decisions)), *self._model_check()]
@@ -97,51 +103,52 @@ class ClientPlan(Plan):
         """Return the url that is written in the call, without its scheme."""
         return self._written_url.rpartition("://")[2]
 
-    @property
-    def _function(self) -> str:
+    def _function(self, decisions: Decisions) -> str:
         """Return the helper that makes the client; '' for tritonclient's class."""
         if not self.protocol:
             return "connect"
-        if self.protocol == "http" and self.contexts.shared:
-            return "ThreadClient"
-        if self.protocol == "http" and not self._written_url:  # it may have a scheme
-            return "http_client"
-        return ""
+        if self.protocol == "grpc":
+            return ""
+        # a url from elsewhere may have a scheme
+        needs_more = decisions.shares_clients or self.facts.catches_errors or not self._written_url
+        return "http_client" if needs_more else ""
 
     def _client(self, decisions: Decisions) -> NewText | NewCall:
         """Return the text of the client."""
         arguments = self._arguments
-        function = self._function
+        function = self._function(decisions)
         kept = {"url": ""}
         if self.facts.constant(arguments.get("verbose")) not in (None, False, 0, ""):
             kept["verbose"] = "verbose"
-        after: list[Part] = ["ssl=True"] if self._scheme in ("https", "grpcs") else []
+        after: list[Part] = []
+        if self._scheme in ("https", "grpcs") and function != "http_client":
+            after.append("ssl=True")
         if self.protocol == "http" and not function:
             after += _TIMEOUTS
-        is_connect = function == "connect" and decisions.shares_clients
-        takes_headers = is_connect or function in _WITH_HEADERS
+        takes_headers = function and decisions.shares_clients
         if self.headers is not None and takes_headers:
             after.append(new_text("headers={0}", self.headers))
         made: Part = new_text(f"{{{function}}}")
         if not function:
-            made = self._class()
-        new: NewText | NewCall = NewCall(
+            made = new_text("{0}.InferenceServerClient", client_module(self.protocol))
+        new = NewCall(
             self.call,
             made,
             names=parameters_of(self.call, self.id, self.facts),
             kept=kept,
-            before=() if self.protocol else (arguments["protocol"],),
+            before=() if self.protocol else (self._chosen_protocol(decisions),),
             after=tuple(after),
         )
         if self.headers is not None and not takes_headers:
-            new = new_text("{with_headers}({0}, {1})", new, self.headers)
-        return new_text("{AskedClient}({0})", new) if self.contexts.asks else new
+            return new_text("{with_headers}({0}, {1})", new, self.headers)
+        return new
 
-    def _class(self) -> NewText:
-        """Return the class of the client."""
-        if self.protocol == "http" and self.facts.catches_errors:
-            return new_text("{HttpClient}")
-        return new_text("{0}.InferenceServerClient", client_module(self.protocol))
+    def _chosen_protocol(self, decisions: Decisions) -> Part:
+        """Return the name of the protocol, where the program may have v1's number."""
+        protocol = self._arguments["protocol"]
+        values = self.facts.evaluator.of(protocol)
+        is_name = values and all(map(is_protocol, values)) and not decisions.protocols_stay
+        return protocol if is_name else new_text("{protocol_of}({0})", protocol)
 
     def _model_check(self) -> list[Edit]:
         """Ask for the model where the error of v1's constructor may matter, before any request."""
@@ -157,41 +164,20 @@ class ClientPlan(Plan):
         return []
 
     def _object(self, decisions: Decisions) -> list[Edit]:
-        """Return the edits for a client with its model."""
+        """Return the edits for an object that knows its model."""
         facts = self.facts
         call = self.call
-        contexts = self.contexts
-        edits: list[Edit] = []
-        if contexts.form is Form.OBJECT:
-            edits += placed_class(call.func, facts)
-        own_model = Contexts(Group(contexts.group.kind, (call,)), facts)
-        client: Part = self._client(decisions)
-        variable = contexts.client(getattr(facts.flows.parents[call], "targets", [call])[0])
-        is_checked = contexts.form is Form.PARTIAL and facts.is_tried(call)
-        if variable or is_checked:
-            variable = variable or facts.free_name("client")
-            statement = facts.layout.statement(call)
-            edits.append(Above(statement, new_text("{0} = {1}", variable, client)))
-            if is_checked:
-                check = new_text("{0}.get_model_config({1})", variable, own_model.name())
-                edits.append(Above(statement, check))
-            client = variable
-        options: list[Part] = []
+        own_model = Contexts(Group(self.contexts.group.kind, (call,)), facts)
+        is_unbound = parameters_of(call, "TS050", facts)[0] == "self"
+        arguments: list[Part] = [call.args[0]] if is_unbound else []
+        arguments += [self._client(decisions), own_model.name()]
+        function = function_of(decisions.has_models_in_regions, facts)
+        if function != "infer":
+            arguments.append(new_text(f"{{{function}}}"))
         for name, value in own_model.options().items():
-            options.append(new_text("{0}={1}", name, value))
-        function = function_of(contexts, facts)
-        if contexts.form is Form.OBJECT:
-            is_unbound = parameters_of(call, "TS050", facts)[0] == "self"
-            own: list[Part] = [call.args[0]] if is_unbound else []
-            called: list[Part] = [] if function == "infer" else [new_text(f"{{{function}}}")]
-            arguments = listed([*own, client, own_model.name(), *called, *options])
-            return [*edits, replaced(call, "{0}({1})", call.func, arguments)]
-        sends = listed([new_text(f"{{{function}}}"), client])
-        if not decisions.calls_helper:
-            sends = new_text("{0}.infer", client)
-        arguments = listed([sends, own_model.name(), *options])
-        partial = Import("from functools import partial")
-        return [*edits, replaced(call, "{0}({1})", partial, arguments)]
+            arguments.append(new_text("{0}={1}", name, value))
+        new_object = replaced(call, "{0}({1})", call.func, listed(arguments))
+        return [*placed_class(call.func, facts), new_object]
 
 
 def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Plan:
@@ -218,7 +204,7 @@ def placed_class(node: ast.AST, facts: FileFacts) -> list[Edit]:
 
 
 @dataclass(frozen=True)
-class _ClassPlan(Rewrite):
+class ClassPlan(Rewrite):
     """The class of objects in place of v1's. Other code makes their clients."""
 
     to: str = ""  # the protocol of all clients, if --to gives one
@@ -237,7 +223,7 @@ def class_itself(node: ast.AST, facts: FileFacts) -> Plan:
             if isinstance(read, ast.Attribute) and read.attr == "_ctx":  # None after close()
                 edits.append(replaced(read, "{0}.client", read.value))
     unsafe = _unsafe_object(facts)
-    return _ClassPlan("the class InferModel", unsafe, tuple(edits), facts.options.to)
+    return ClassPlan("the class InferModel", unsafe, tuple(edits), facts.options.to)
 
 
 def _unsafe_object(facts: FileFacts) -> tuple[UnsafeChange, ...]:

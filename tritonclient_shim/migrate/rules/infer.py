@@ -88,7 +88,7 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """Return a synchronous request."""
     request = _request(call, facts, contexts)
     regions = has_regions(call, request.arguments, facts)
-    if regions and contexts.form is Form.OBJECT:
+    if regions and contexts.escapes:
         raise Refused("name the model at requests with tensors in shared memory")
     if regions and facts.has_classes:
         raise Refused("ask for classes in a file without shared memory")
@@ -100,8 +100,7 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
         return _ObjectCallPlan("run of an InferModel", tuple(unsafe), request, None)
-    is_partial = contexts.form is Form.PARTIAL
-    function = function_of(contexts, facts) if is_partial else _function(regions, facts)
+    function = function_of(regions, facts)
     what = f"{function}(client, model_name, inputs, outputs)"
     return _CallPlan(what, tuple(unsafe), request, in_lines, function)
 
@@ -150,15 +149,15 @@ def _parameters(call: ast.Call, facts: FileFacts) -> tuple[str, ...]:
     return next(PARAMETERS[id] for id in ids if id in REQUESTS)
 
 
-def function_of(contexts: Contexts, facts: FileFacts) -> str:
-    """Return the one helper for all requests of contexts that become a ``partial``."""
+def sends_regions(contexts: Contexts) -> bool:
+    """True if requests of contexts may have tensors in shared memory."""
     names = PARAMETERS["TS051"]
     calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
-    regions = any(has_regions(call, known_arguments(names, call), facts) for call in calls)
-    return _function(regions, facts)
+    facts = contexts.facts
+    return any(has_regions(call, known_arguments(names, call), facts) for call in calls)
 
 
-def _function(regions: bool, facts: FileFacts) -> str:
+def function_of(regions: bool, facts: FileFacts) -> str:
     """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
     if regions:
         return "infer_in_regions"
@@ -216,13 +215,11 @@ def _helper_edits(
         kept.update(inputs="", outputs="")
     elif function == "infer_in_regions":
         kept["batch_size"] = "batch_size"
-    called: Part = owner(call)
+    called: Part = new_text("{0}.run", owner(call))
     before: list[Part] = []
     if contexts.form is Form.CLIENT:
         called = new_text(f"{{{function}}}")
         before = [owner(call), contexts.name()]
-    elif contexts.form is Form.OBJECT:
-        called = new_text("{0}.run", owner(call))
     if pool:
         called, before = f"{pool}.submit", [called, *before]
     new = NewCall(call, called, names, kept, tuple(before), tuple(request.options()))
@@ -250,7 +247,7 @@ class _StartPlan(RequestPlan):
             if not _are_new(inputs, facts):  # the program may change its arrays
                 copied = Import("from copy import deepcopy")
                 edits.append(replaced(inputs, "{0}({old})", copied))
-            edits += _helper_edits(request, _function(False, facts), decisions, pool)
+            edits += _helper_edits(request, function_of(False, facts), decisions, pool)
         callback = request.arguments.get("callback")
         if callback is not None:
             client = facts.text(owner(call))

@@ -61,7 +61,7 @@ class Request:
         contexts = self.contexts
         if contexts.form is Form.OBJECT:
             return []
-        options = contexts.options() if contexts.form is Form.CLIENT else {}
+        options = contexts.options()
         corr_id = self.arguments.get("corr_id")
         flags = self.arguments.get("flags")
         if corr_id is not None and facts.constant(corr_id):
@@ -180,11 +180,8 @@ class Lines(Request):
         client = owner(self.call)
         outputs: Part = self._requested() if len(self.outputs) == 1 else free_name("outputs")
         parts: list[Part] = [free_name("inputs"), new_text("outputs={0}", outputs)]
-        parts += self.options()
-        function: Part = client
-        if self.contexts.form is Form.CLIENT:
-            function = new_text("{0}.infer", client)
-            parts = [self.contexts.name(), *parts]
+        parts = [self.contexts.name(), *parts, *self.options()]
+        function = new_text("{0}.infer", client)
         if pool:
             return new_text("{0}.submit({1})", pool, listed([function, *parts]))
         return new_text("{0}({1})", function, listed(parts))

@@ -1,8 +1,7 @@
 """Move the model of an ``InferContext``, its version and its sequence to the requests.
 
 That needs expressions that have equal values at the context and at each request. Else the context
-becomes ``partial(infer, client, model_name)``, or an ``InferModel`` of the helpers, which has the
-methods of the context.
+becomes an ``InferModel`` of the helpers, which has the methods of the context.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.decisions import Plan, Refused
 from tritonclient_shim.migrate.edits import Part, new_text
-from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
+from tritonclient_shim.migrate.facts import FileFacts, call_arguments, refuse_effects
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import Binding, Place, last_name
 from tritonclient_shim.scan.sites import first_parameter
-from tritonclient_shim.scan.values import Items, Other, Symbol
+from tritonclient_shim.scan.values import Symbol
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FIXED = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
@@ -37,18 +36,13 @@ _ASKING = frozenset(
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _SENDING = frozenset({"run", *_STARTING})
 _FETCHING = "get_async_run_results"
-#: Statements below the lines that make the client of a ``partial``, and ask for its model.
-_MAKING = (ast.Assign, ast.Return)
-_CLIENT = "_client"  # the end of the name of a variable for a client
-_WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING, *_ASKING))
-_OF_CLIENT = frozenset(("close", *_ASKING))
+_WITHOUT_MODEL = frozenset(("__enter__", _FETCHING, *CLOSING))
 
 
 class Form(Enum):
     """What a context for requests becomes."""
 
     CLIENT = "client"
-    PARTIAL = "partial(infer, client, model_name)"
     OBJECT = "InferModel(client, model_name)"
 
 
@@ -60,11 +54,6 @@ class Contexts:
     facts: FileFacts
     form: Form = Form.CLIENT
     escapes: bool = False  # code that is not seen gets the objects, or makes some
-
-    def client(self, variable: ast.expr) -> str:
-        """Return the variable for the client of a ``partial`` in a variable; '' if it has none."""
-        is_apart = self.form is Form.PARTIAL and _needs_client(self.group, self.facts)
-        return self.facts.text(variable) + _CLIENT if is_apart else ""
 
     def name(self) -> str:
         """Return the expression for the model's name."""
@@ -129,85 +118,17 @@ def form_of(group: Group, facts: FileFacts) -> Form:
     # the later requests belong to the sequence, too
     is_later = "correlation_id" in used or not with_id.issuperset(requests)
     is_sequence = is_later and with_id.intersection(requests)
-    loses_reports = used & _ASKING and is_entered(group, facts)  # which its client has not
-    if is_sequence or loses_reports or any(node.attr not in CLOSING for node in group.taken):
+    is_asked = used & _ASKING
+    if is_sequence or is_asked or any(node.attr not in CLOSING for node in group.taken):
         return Form.OBJECT
     parameters = ("model_name", "model_version", "correlation_id")
-    if all(_is_repeatable(parameter, group, facts) for parameter in parameters):
-        return Form.CLIENT
-    if group.taken or not used <= {*_SENDING, *_ASKING, _FETCHING, "close"}:
-        return Form.OBJECT
-    if any(_may_close_context(call, facts) for call in facts.evaluator.scopes.calls):
-        return Form.OBJECT
-    if _needs_client(group, facts):
-        return Form.PARTIAL if _is_kept(group, facts) else Form.OBJECT
-    tried = [facts.flows.parents[call] for call in group.creations if facts.is_tried(call)]
-    have_lines = all(isinstance(x, _MAKING) and facts.layout.has_lines(x) for x in tried)
-    return Form.PARTIAL if have_lines and not (tried and _calls(group, facts)) else Form.OBJECT
-
-
-def _may_close_context(call: ast.Call, facts: FileFacts) -> bool:
-    """True if a call closes an object that nobody follows, such as one of ``popitem()``."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in CLOSING:
-        return False
-    values = facts.evaluator.of(call.func.value)
-    if values and not any(isinstance(value, (Items, Other)) for value in values):
-        return False
-    bindings = facts.evaluator.scopes.bindings(call.func.value)
-    return not bindings or not all(_is_of_a_package(item, facts) for item in bindings)
-
-
-def _is_of_a_package(binding: Binding, facts: FileFacts) -> bool:
-    """True if a function of another package makes what a name gets, such as ``open``."""
-    if not isinstance(binding.node, ast.Call) or binding.steps:
-        return False
-    functions = facts.evaluator.of(binding.node.func)
-    known = all(isinstance(function, Symbol) for function in functions)
-    return bool(functions) and known and last_name(binding.node.func) != "next"
-
-
-def _calls(group: Group, facts: FileFacts) -> bool:
-    """True if the name of a model is the result of a call, which must not be repeated."""
-    names = [context_arguments(x, "TS050", facts)["model_name"] for x in group.creations]
-    return any(isinstance(part, ast.Call) for name in names for part in ast.walk(name))
-
-
-def _needs_client(group: Group, facts: FileFacts) -> bool:
-    """True if contexts are closed or asked, which a ``partial`` of their client is not."""
-    has_more = any(last_name(call.func) in _OF_CLIENT for call in group.calls)
-    return has_more or is_entered(group, facts)
+    are_known = all(_is_repeatable(parameter, group, facts) for parameter in parameters)
+    return Form.CLIENT if are_known else Form.OBJECT
 
 
 def is_entered(group: Group, facts: FileFacts) -> bool:
     """True if a ``with`` statement has one of the contexts."""
     return any(isinstance(facts.flows.parents[x], ast.withitem) for x in group.creations)
-
-
-def _is_kept(group: Group, facts: FileFacts) -> bool:
-    """True if one variable has the contexts where they are made, closed and asked."""
-    scopes = facts.evaluator.scopes
-    parents = facts.flows.parents
-    has_slots = "__slots__" in scopes.names or "slots=True" in facts.full_text
-    kept = [owner(call) for call in group.calls if last_name(call.func) in _OF_CLIENT]
-    for call in group.creations:
-        statement = facts.layout.statement(call)
-        targets = getattr(parents[call], "targets", [])
-        if len(targets) != 1 or not facts.layout.has_lines(statement):
-            return False
-        kept += targets
-    for node in kept:
-        name = last_name(node) + _CLIENT
-        bindings = scopes.bindings(node)
-        if isinstance(node, ast.Attribute) and has_slots:
-            return False  # an object may not take one more attribute
-        if isinstance(node, ast.Attribute):
-            bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
-        values = {x.node for x in bindings if getattr(x.node, "value", ...) is not None}
-        is_free = name not in facts.flows.attributes and facts.free_name(name) == name
-        is_here = scopes.owner(node) in (None, scopes.places[node].scope)
-        if not is_free or not is_here or values != set(group.creations):
-            return False
-    return True
 
 
 def _is_repeatable(parameter: str, group: Group, facts: FileFacts) -> bool:

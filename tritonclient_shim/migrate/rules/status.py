@@ -52,7 +52,7 @@ def renamed(name: str) -> Rule:
 
 
 def asked(change: UnsafeChange | None = None) -> Rule:
-    """Return the rule for a method that reports on past requests; the client has it.
+    """Return the rule for a method that reports on past requests; the object has it.
 
     ``change``: what the program may notice in any case.
     """
@@ -61,10 +61,7 @@ def asked(change: UnsafeChange | None = None) -> Rule:
         unsafe = [] if change is None else [change]
         if contexts.starts:
             unsafe.append(UnsafeChange.LAST_REQUEST)
-        variable = contexts.client(owner(call))
-        if not variable:
-            return unchanged(unsafe=tuple(unsafe))
-        return rewrite(owner(call), "{0}", variable, what="the same", unsafe=tuple(unsafe))
+        return unchanged(unsafe=tuple(unsafe))
 
     return rule
 
