@@ -47,7 +47,7 @@ def test_more_than_requests_of_an_unseen_model() -> None:
     made = f"InferModel({client}, n, sequence_id=int(k))"
     assert body(source) == source.replace("InferContext('u', 1, n, correlation_id=k)", made)
     exactly = body(source.replace(ask, ""), unsafe=False)
-    assert "InferModel(grpcclient.InferenceServerClient('u'), n, infer_exactly, seq" in exactly
+    assert "InferModel(grpcclient.InferenceServerClient('u'), n, seq" in exactly
 
 
 _CLOSED = """\

@@ -285,7 +285,7 @@ def test_error_of_a_constructor() -> None:
 def test_model_configuration_is_fetched_once(facts: list[str], triton: TritonServer) -> None:
     """Requests fetch the model's configuration once, also for arrays of other datatypes."""
     helpers: dict[str, Any] = {}
-    exec(helpers_text("infer_exactly", facts=facts), helpers)
+    exec(helpers_text("infer", facts=["checked_arrays", *facts]), helpers)
     with tritonclient.grpc.InferenceServerClient(triton.grpc) as client:
         fetch, fetched = client.get_model_config, []
 
@@ -297,7 +297,7 @@ def test_model_configuration_is_fetched_once(facts: list[str], triton: TritonSer
         client.get_model_config = get_model_config
         inputs = {f"INPUT{n}": [np.zeros(16, np.float32)] for n in (0, 1)}
         for _ in range(2):
-            result = helpers["infer_exactly"](client, "simple", inputs, {"OUTPUT0": 0})
+            result = helpers["infer"](client, "simple", inputs, {"OUTPUT0": 0})
             assert result["OUTPUT0"][0].shape == (16,)
         assert fetched == ["simple"]
 
@@ -686,11 +686,29 @@ def test_reasons_that_an_owner_understands(source: str, reason: str) -> None:
     assert not any("in the file that uses it" in other for other in reasons)
 
 
+def test_one_function_for_requests() -> None:
+    """Requests call ``infer``. It checks the arrays unless ``--unsafe`` is given."""
+    source = f"{STAR}{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
+    safe, unsafe = (migrated(source, unsafe=option).after.decode() for option in (False, True))
+    assert 'r = infer(ctx, "simple", i, ' in safe and 'r = infer(ctx, "simple", i, ' in unsafe
+    assert "def fitting(" in safe and "def fitting(" not in unsafe
+
+
+def test_unsafe_after_safe() -> None:
+    """A file that has the functions of an earlier migration gets no others beside them."""
+    request = "r = ctx.run(i, {'OUTPUT0': InferContext.ResultFormat.RAW})\n"
+    once = migrated(STAR + CONTEXT + request, unsafe=False).after.decode()
+    more = (CONTEXT + request).replace("ctx", "other")
+    twice = migrated(STAR + once + more).after.decode()
+    assert 'r = infer(other, "simple", i, ' in twice
+    assert twice.count("def infer") == twice.count("def array_of") == 1
+
+
 def test_helpers_that_a_file_can_reach() -> None:
     """A file gets no helpers for classes, headers or a protocol that it does not use."""
     request = f"{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
     text = migrated(STAR + request, unsafe=False).after.decode()
-    assert "def infer_exactly(" in text
+    assert "def infer(" in text and "def fitting(" in text
     for unreachable in ("class_of", "http", "header", "module_of"):
         assert unreachable not in text
     over_both = migrated(STAR + request.replace("GRPC", "from_str(text)"), unsafe=False)

@@ -21,6 +21,7 @@ _SOURCES = (
     "over_both",
     "over_grpc",
     "over_http",
+    "checked_arrays",
     "without_classes",
     "without_headers",
     "without_threads",
@@ -33,6 +34,7 @@ _SOURCES = (
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
 FACTS = frozenset(
     (
+        "checked_arrays",
         "over_both",
         "over_grpc",
         "over_http",
@@ -133,7 +135,16 @@ def parts_of(wanted: Iterable[str], facts: frozenset[str] = frozenset()) -> list
 
 
 def is_written(name: str, facts: frozenset[str], text: str) -> bool:
-    """True if a file has the part with a name already, from an earlier migration."""
-    parts = [part for part in _variant(facts) if part.source and name in part.binds]
-    text = with_quotes(text, '"')
-    return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)
+    """True if a file has the part with a name, and all that it needs, from an earlier migration.
+
+    Files with other facts have other functions of these names.
+    """
+    own_text = "\n" + with_quotes(text, '"')
+    parts = [part for part in parts_of([name], facts) if part.source]
+    return bool(parts) and all(_is_in(part, own_text) for part in parts)
+
+
+def _is_in(part: Part, text: str) -> bool:
+    """True if a text with double quotes has the lines of a part."""
+    lines = with_quotes(part.text, '"')
+    return f"\n{lines}\n" in text

@@ -22,7 +22,7 @@ class UnsafeChange(Enum):
         "can be read only",
     )
     REFUSED_ARRAYS = (
-        "`infer` instead of `infer_exactly`",
+        "`infer` without the check of arrays",
         "arrays of another datatype or shape than the model's are refused, and inputs without "
         "arrays raise its exception",
     )

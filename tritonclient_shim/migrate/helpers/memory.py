@@ -16,11 +16,9 @@ from tritonclient.utils import (
 )
 
 from tritonclient_shim.migrate.helpers.requests import (
-    bytes_only,
-    fitting,
+    array_of,
     model_config,
     module_of,
-    stacked,
 )
 
 #: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
@@ -107,16 +105,13 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = module_of(client)
     config = model_config(client, model_name)
-    known = {tensor.name: tensor for tensor in config.input}
     batches = config.max_batch_size > 0
     tensors = []
     for name, rows in inputs.items():
         if is_region(rows) or has_region(rows):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
-        arrays = fitting(name, rows, known.get(name))
-        many = batches or len(arrays) > 1
-        array = bytes_only(stacked(arrays) if many else np.asarray(arrays[0]))
+        array = array_of(config, name, rows)
         tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
         tensor.set_data_from_numpy(array)
         tensors.append(tensor)

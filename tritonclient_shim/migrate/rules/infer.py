@@ -96,12 +96,12 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     unsafe = _unsafe_tensors(request.arguments, facts)
     if in_lines is not None:
         unsafe.append(UnsafeChange.LINES)
-    elif not regions:
+    else:
         unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
         return _ObjectCallPlan("run of an InferModel", tuple(unsafe), request, None)
     is_partial = contexts.form is Form.PARTIAL
-    function = function_of(contexts, facts) if is_partial else _function(regions, facts)
+    function = function_of(contexts, facts) if is_partial else _function(regions)
     what = f"{function}(client, model_name, inputs, outputs)"
     return _CallPlan(what, tuple(unsafe), request, in_lines, function)
 
@@ -155,14 +155,12 @@ def function_of(contexts: Contexts, facts: FileFacts) -> str:
     names = PARAMETERS["TS051"]
     calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
     regions = any(has_regions(call, known_arguments(names, call), facts) for call in calls)
-    return _function(regions, facts)
+    return _function(regions)
 
 
-def _function(regions: bool, facts: FileFacts) -> str:
-    """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
-    if regions:
-        return "infer_in_regions"
-    return "infer" if refused_arrays(facts) else "infer_exactly"
+def _function(regions: bool) -> str:
+    """Return the helper of requests: with regions, or without."""
+    return "infer_in_regions" if regions else "infer"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], facts: FileFacts) -> bool:
@@ -250,7 +248,7 @@ class _StartPlan(RequestPlan):
             if not _are_new(inputs, facts):  # the program may change its arrays
                 copied = Import("from copy import deepcopy")
                 edits.append(replaced(inputs, "{0}({old})", copied))
-            edits += _helper_edits(request, _function(False, facts), decisions, pool)
+            edits += _helper_edits(request, _function(False), decisions, pool)
         callback = request.arguments.get("callback")
         if callback is not None:
             client = facts.text(owner(call))
