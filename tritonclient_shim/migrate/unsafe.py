@@ -114,6 +114,10 @@ class UnsafeChange(Enum):
         "a configuration of a status → `client.get_model_config(model_name)`",
         "a model that is not there, or was unloaded, raises an error; a status had a configuration",
     )
+    STREAMS = (
+        "asynchronous requests of a context that may stream → futures of a pool with 256 threads",
+        "replies of a stream come in any order",
+    )
 
     @property
     def number(self) -> int:

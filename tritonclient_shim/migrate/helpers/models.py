@@ -1,9 +1,8 @@
-"""Objects that know their model, and a pool whose requests are sorted."""
+"""Objects that know their model, and clients that report on their requests."""
 
 import itertools
 import time
 import types
-from concurrent.futures import Future, ThreadPoolExecutor
 
 from tritonclient_shim.migrate.helpers.requests import FLAG_SEQUENCE_END, FLAG_SEQUENCE_START, infer
 
@@ -86,24 +85,3 @@ class AskedClient:
             "cumulative_send_time_ns": 0,  # no client measures sending and receiving
             "cumulative_receive_time_ns": 0,
         }
-
-
-class Request(Future):
-    """A future that can be sorted."""
-
-    number = 0
-
-    def __lt__(self, other):
-        return self.number < other.number
-
-
-class RequestPool(ThreadPoolExecutor):
-    """A pool whose futures are sorted in the order of their requests."""
-
-    numbers = itertools.count()
-
-    def submit(self, *arguments, **options):
-        """Call a function in a thread."""
-        future = super().submit(*arguments, **options)
-        future.__class__, vars(future)["number"] = Request, next(self.numbers)
-        return future

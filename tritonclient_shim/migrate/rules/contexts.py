@@ -202,6 +202,8 @@ def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Pla
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
     if protocol and not written_protocol(arguments["protocol"], facts):
         what += f"; it speaks {_LABELS[protocol]} now: check the address"
+    if facts.constant(arguments.get("streaming")) not in (None, False, 0):
+        what += "; no stream is opened"
     unsafe = [*_unsafe_object(facts)] if contexts.escapes else []
     if not protocol and not facts.evaluator.of(arguments["protocol"]):
         unsafe.append(UnsafeChange.CONNECT)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, refuse_unless_allowed
 from tritonclient_shim.migrate.edits import (
+    Below,
     Define,
     Edit,
     Import,
@@ -23,14 +24,16 @@ from tritonclient_shim.migrate.edits import (
     replaced,
 )
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
+from tritonclient_shim.migrate.format import on_one_line
 from tritonclient_shim.migrate.options import SiteOutcome
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
-from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form
+from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form, parameters_of
 from tritonclient_shim.migrate.rules.names import FORMS
+from tritonclient_shim.migrate.rules.sorting import sorted_request
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.scan.scopes import index, last_name
+from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.sites import arguments as known_arguments
 from tritonclient_shim.scan.values import OTHER, REQUEST, Items, Symbol, element
 
@@ -40,8 +43,6 @@ _PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
 _NEW_ARRAYS = frozenset(
     Symbol(f"numpy.{name}") for name in ("array", "arange", "zeros", "ones", "full")
 )
-#: Threads of a pool: v1 sent all requests at once, and the facade sends so many.
-_THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,8 @@ def _helper_edits(
         called = new_text("{0}.run", owner(call))
     if pool:
         called, before = f"{pool}.submit", [called, *before]
-    new = NewCall(call, called, names, kept, tuple(before), tuple(request.options()))
+    after = tuple(request.options())
+    new = NewCall(call, called, names, kept, tuple(before), after, on_one_line=bool(pool))
     return [*_plain_outputs(request, decisions), Replace(call, new)]
 
 
@@ -251,10 +253,21 @@ class _StartPlan(RequestPlan):
             edits += _helper_edits(request, _function(False), decisions, pool)
         callback = request.arguments.get("callback")
         if callback is not None:
-            client = facts.text(owner(call))
-            form = "{old}.add_done_callback({in_turn}({0}, {1}))"
-            edits.append(replaced(call, form, callback, client))
+            edits += _callback_edits(call, callback, facts)
         return edits
+
+
+def _callback_edits(call: ast.Call, callback: ast.expr, facts: FileFacts) -> list[Edit]:
+    """Have the future of a request call a function: in a statement of its own if there can be."""
+    client = facts.text(owner(call))
+    parts = (callback, client)
+    statement = facts.layout.statement(call)
+    has_lines = facts.layout.has_lines(statement) and on_one_line(facts.text(callback)) is not None
+    if not facts.is_dropped(call) or not has_lines:
+        return [replaced(call, "{old}.add_done_callback({in_turn}({0}, {1}))", *parts)]
+    future = facts.free_name("future")
+    added = new_text("{2}.add_done_callback({in_turn}({0}, {1}))", *parts, future)
+    return [replaced(call, "{0} = {old}", future), Below(statement, added)]
 
 
 def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
@@ -270,6 +283,8 @@ def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         raise Refused("fetch results in the process that sends the request: futures stay there")
     if any(group.kind == REQUEST and group.escapes for group in facts.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
+    if sorted_request(facts):
+        raise Refused("keep the requests in the order of sending: futures cannot be sorted")
     unsafe = _unsafe_tensors(request.arguments, facts)
     if facts.is_caught(call):
         unsafe.append(UnsafeChange.LATE_ERRORS)
@@ -277,6 +292,8 @@ def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe.append(UnsafeChange.FUTURES)
     in_lines = lines.lines_of(request) if _are_lines(facts, contexts) else None
     unsafe += refused_arrays(facts) if in_lines is None else [UnsafeChange.LINES]
+    if not _keeps_order(facts) and _may_stream(facts):
+        unsafe.append(UnsafeChange.STREAMS)
     return _StartPlan("pool.submit(infer, client, …)", tuple(unsafe), request, in_lines)
 
 
@@ -293,12 +310,33 @@ def _are_lines(facts: FileFacts, contexts: Contexts) -> bool:
 
 def _pool(name: str, facts: FileFacts) -> NewText:
     """Return the statement that makes the pool of the file."""
-    is_sequence = facts.has("TS104", "TS105", "TS110", "TS111")
-    threads = str(1 if is_sequence else _THREADS)
-    if _sorts_requests(facts):
-        return new_text("{0} = {RequestPool}({1})", name, threads)
     executor = Import("from concurrent.futures import ThreadPoolExecutor")
-    return new_text("{0} = {1}({2})", name, executor, threads)
+    if _keeps_order(facts):
+        return new_text("{0} = {1}(1)  # requests go one after another", name, executor)
+    return new_text("{0} = {1}(256)  # v1 sent all requests at once", name, executor)
+
+
+def _keeps_order(facts: FileFacts) -> bool:
+    """True if requests of the file go one after another: of sequences, and of streams."""
+    if facts.has("TS105", "TS110", "TS111"):
+        return True
+    return any(
+        streaming is True or not facts.options.allows(UnsafeChange.STREAMS)
+        for streaming in _streaming(facts)
+    )
+
+
+def _may_stream(facts: FileFacts) -> bool:
+    """True if a context of the file may stream. A literal says whether it does."""
+    return any(streaming is ... for streaming in _streaming(facts))
+
+
+def _streaming(facts: FileFacts) -> list[object]:
+    """Return whether contexts of the file stream, Ellipsis for what the program decides."""
+    calls = [site.call for site in facts.sites if site.id == "TS104" and site.call]
+    given = [known_arguments(parameters_of(call, "TS050", facts), call) for call in calls]
+    values = [facts.constant(arguments.get("streaming")) for arguments in given]
+    return [value if value is ... else bool(value) for value in values]
 
 
 def _are_new(inputs: ast.expr, facts: FileFacts) -> bool:
@@ -315,34 +353,6 @@ def _is_new(row: ast.expr, facts: FileFacts) -> bool:
         return False
     functions = facts.evaluator.of(row.func)
     return bool(functions) and functions <= _NEW_ARRAYS
-
-
-def _sorts_requests(facts: FileFacts) -> bool:
-    """True if the program sorts, and has requests in lists, as keys, or as starts of tuples.
-
-    What a sorted list has from a queue may be a request, too.
-    """
-    parents = facts.flows.parents
-    scopes = facts.evaluator.scopes
-    sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
-    names = {last_name(node) for call in sorts for node in ast.walk(call)}
-    kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
-    for node, outer in parents.items():
-        if isinstance(node, ast.Subscript):
-            kept.append((node.value, index(node)))
-        elif isinstance(node, ast.Call) and last_name(node.func) == "append":
-            kept += [(owner(node), part) for part in node.args]
-        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
-            is_put = last_name(getattr(outer, "func", outer)) == "put"
-            kept += [] if is_put else [(node, part) for part in node.elts[:1]]
-    for container, part in kept if sorts else ():
-        nodes = [part, *(item.node for item in scopes.bindings(part) if not item.steps)]
-        is_queued = any(last_name(getattr(node, "func", node)) == "get" for node in nodes)
-        if is_queued and last_name(container) in names:
-            return True
-        if any(group.kind == REQUEST for group in facts.flows.of(part)):
-            return True
-    return False
 
 
 @dataclass(frozen=True)
