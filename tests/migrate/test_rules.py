@@ -354,7 +354,7 @@ def test_asynchronous_requests() -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        "x = [ctx.async_run(partial(f), i, o) for _ in y]",
+        "x = ctx.async_run(callback=f, inputs=i, outputs=o)",
         "if x: ctx.async_run(f, i, o)",
         "ctx.async_run(lambda c, n: (  # why\n    0), i, o)",
     ],
