@@ -35,6 +35,8 @@ class NewNames:
             certain.add("over_both")
         if self._checks_arrays:
             certain.add("checked_arrays")
+        if not self.facts.beside.linked and "cuda" not in self.facts.full_text:
+            certain.add("system_memory")
         if not self.facts.may_ask_for_classes:
             certain.add("without_classes")
         if not self.facts.catches_errors:
