@@ -340,11 +340,11 @@ def _streaming(facts: FileFacts) -> list[object]:
 
 
 def _are_new(inputs: ast.expr, facts: FileFacts) -> bool:
-    """True if all inputs are lists of arrays that the call of the request makes."""
+    """True if all inputs are lists of arrays that nothing changes once the request is sent."""
     if not isinstance(inputs, ast.Dict):
         return False
     rows = [row for value in inputs.values for row in getattr(value, "elts", [value])]
-    return all(_is_new(row, facts) for row in rows)
+    return all(_is_new(row, facts) or _is_never_changed(row, facts) for row in rows)
 
 
 def _is_new(row: ast.expr, facts: FileFacts) -> bool:
@@ -353,6 +353,44 @@ def _is_new(row: ast.expr, facts: FileFacts) -> bool:
         return False
     functions = facts.evaluator.of(row.func)
     return bool(functions) and functions <= _NEW_ARRAYS
+
+
+def _is_never_changed(row: ast.expr, facts: FileFacts) -> bool:
+    """True for a variable that only gets new arrays, which the program only sends and reads."""
+    scopes = facts.evaluator.scopes
+    owner = scopes.owner(row)
+    if not isinstance(row, ast.Name) or owner is None:
+        return False
+    if owner is scopes.module and facts.beside.linked:
+        return False  # other files may change it
+    if not all(isinstance(binding.node, ast.expr) for binding in owner.bindings[row.id]):
+        return False  # a parameter
+    nonlocals = (node for node in facts.flows.parents if isinstance(node, ast.Nonlocal))
+    if any(row.id in node.names for node in nonlocals):
+        return False
+    names = (node for node in facts.flows.parents if isinstance(node, ast.Name))
+    own = [node for node in names if node.id == row.id and scopes.owner(node) is owner]
+    return all(_is_harmless(node, facts) or _gets_new_array(node, facts) for node in own)
+
+
+def _gets_new_array(target: ast.Name, facts: FileFacts) -> bool:
+    """True if an assignment gives a new array to a variable alone."""
+    parent = facts.flows.parents[target]
+    is_alone = isinstance(parent, ast.Assign) and parent.targets == [target]
+    return is_alone and _is_new(getattr(parent, "value", target), facts)
+
+
+def _is_harmless(array: ast.Name, facts: FileFacts) -> bool:
+    """True if a read of an array sends it, calculates with it, or reads its shape."""
+    parent = facts.flows.parents[array]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("shape", "size", "dtype", "ndim", "nbytes")
+    if isinstance(parent, (ast.BinOp, ast.Compare)):
+        return True
+    while isinstance(parent, (ast.List, ast.Tuple, ast.Dict)):
+        parent = facts.flows.parents[parent]
+    requests = [site.call for site in facts.sites if site.id in REQUESTS]
+    return parent in requests and parent is not facts.flows.parents[array]
 
 
 @dataclass(frozen=True)
