@@ -105,3 +105,34 @@ def test_copies_of_arrays(row: str, is_copied: bool) -> None:
     """Only arrays that the program may change after the call are copied for their request."""
     source = f"import numpy as np\n{STAR}{CONTEXT}ctx.async_run({{'a': [{row}]}}, o)\n"
     assert ("deepcopy(" in migrated(source).after.decode()) is is_copied
+
+
+@pytest.mark.parametrize(
+    ("use", "is_copied"),
+    [
+        ("", False),
+        ("print(row.shape)", False),
+        ("total = row + 1", False),
+        ("row[0] = 1", True),
+        ("row[:] += 1", True),
+        ("row += np.zeros(1)", True),
+        ("row.sort()", True),
+        ("other = row", True),
+        ("change(row)", True),
+        ("part = row[:1]", True),
+        ("row = make()", True),
+        ("row = np.ones(1)", False),
+        ("other = row = np.ones(1)", True),
+        ("print(row := x)", True),
+        ("row, other = np.ones(2)", True),
+        ("rows = [row]", True),
+        ("return row", True),
+    ],
+)
+def test_arrays_in_a_variable(use: str, is_copied: bool) -> None:
+    """New arrays that a function only sends and reads are not copied."""
+    source = (
+        f"import numpy as np\n{STAR}{CONTEXT}def send():\n    row = np.zeros(1, np.int32)\n"
+        f"    ctx.async_run({{'a': [row]}}, o)\n    {use}\n"
+    )
+    assert ("deepcopy(" in migrated(source).after.decode()) is is_copied

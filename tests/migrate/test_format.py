@@ -29,7 +29,7 @@ _STARS = (
     "star_through_files/main.py",
     "star_through_files/other.py",
 )
-_LONG = "infer_exactly, grpcclient.InferenceServerClient(flags.url), flags.model_name, version, x"
+_LONG = "infer_array_s, grpcclient.InferenceServerClient(flags.url), flags.model_name, version, x"
 
 
 @pytest.mark.skipif(not _RUFF, reason="ruff is not installed")
@@ -85,7 +85,7 @@ def test_lines_are_short(unsafe: bool, tmp_path: Path) -> None:
         (f"ctx = partial({_LONG})\n", f"ctx = partial(\n    {_LONG}\n)\n"),
         (
             f"ctx = partial({_LONG}, keep=True)\n",
-            "ctx = partial(\n    infer_exactly,\n    grpcclient.InferenceServerClient(flags.url),\n"
+            "ctx = partial(\n    infer_array_s,\n    grpcclient.InferenceServerClient(flags.url),\n"
             "    flags.model_name,\n    version,\n    x,\n    keep=True,\n)\n",
         ),
         (
@@ -124,8 +124,8 @@ def test_lines_that_were_long_before() -> None:
 @pytest.mark.parametrize("fact", sorted(FACTS))
 def test_quotes_of_helpers(fact: str) -> None:
     """Helpers have the quotes of the file, and no other change."""
-    names = ("infer_exactly", "InferModel", "server_status", "InferStub", "infer_in_regions")
-    for part in parts_of([*names, "connect", "protocol_of", "RequestPool"], frozenset([fact])):
+    names = ("infer", "InferModel", "server_status", "InferStub", "infer_in_regions")
+    for part in parts_of([*names, "connect", "protocol_of"], frozenset([fact])):
         single = with_quotes(part.text, "'")
         assert ast.dump(ast.parse(single)) == ast.dump(ast.parse(part.text))
         assert with_quotes(single, '"') == part.text

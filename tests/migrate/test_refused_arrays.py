@@ -48,7 +48,7 @@ _OF_TWO_ROWS = """
     "halves": [row[:8], row[8:]],
     "unequal": [row[:8], np.arange(24, dtype=np.int32)],
 """
-#: What only `infer_exactly` takes as v1 did.
+#: What only `infer` with the check of arrays takes as v1 did.
 _ODD = """
     "bare": row,
     "batch": row.reshape(1, 16),

@@ -54,3 +54,19 @@ def test_region_of_a_smaller_object(tmp_path: Path) -> None:
         assert ended.status == 0, ended.output
         assert ended.output == bytes(range(16)).hex() + "\n"
     left.unlink(missing_ok=True)
+
+
+def test_functions_of_a_program_without_cuda() -> None:
+    """A program of one file without CUDA memory gets no functions for it."""
+    source = (
+        "from tensorrtserver.api import *\nimport tensorrtserver.shared_memory as shm\n"
+        "handle = shm.create_shared_memory_region('r', '/r', 4)\n"
+        "control = SharedMemoryControlContext('u', ProtocolType.GRPC)\n"
+        "control.register(handle)\ncontrol.unregister(handle)\n"
+    )
+    text = migrated(source, unsafe=False).after.decode()
+    assert "def unregister_region(" in text and "cuda" not in text.lower()
+    with_cuda = "import tensorrtserver.cuda_shared_memory as cuda\n"
+    with_cuda += "other = cuda.create_shared_memory_region('c', 4, 0)\n"
+    text = migrated(source + with_cuda, unsafe=False).after.decode()
+    assert "device_id" in text

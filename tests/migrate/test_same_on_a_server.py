@@ -15,10 +15,7 @@ from tritonclient_shim.cli._models import models_of
 from tritonclient_shim.migrate.files import Migrated, migrate
 from tritonclient_shim.migrate.options import MigrateOptions
 
-BOTH = (
-    *("all_models", "contexts_by_name", "last_requests"),
-    *("sorted_requests", "statuses", "threads_in_turn"),
-)
+BOTH = ("all_models", "contexts_by_name", "last_requests", "statuses", "threads_in_turn")
 ONE = ("batches", "futures", "literal_requests", "named_models", "sequence_callbacks", "stub_calls")
 
 

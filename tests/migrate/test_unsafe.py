@@ -23,8 +23,10 @@ _MIGRATE = Path(__file__).parents[2] / "tritonclient_shim" / "migrate"
 _ROW = re.compile(r"\| (\d+) \| (.*?) \| (.*?) \|")
 _FOLDERS = (PROGRAMS_FOLDER, STYLES_FOLDER)
 _FETCHED = "ctx.get_async_run_results(ctx.async_run({}, {}, 1), True)"
+_MAY_STREAM = "c = InferContext('u', 1, 'm', streaming=x)\nc.async_run(f, i, o)\n"
 #: Sources with changes that no program has.
 _RARE = (
+    _MAY_STREAM,
     PRINTING,
     'ServerHealthContext("u", int(p))\n',
     'def f(name):\n    return ServerStatusContext("u", 1, name)\n'

@@ -24,7 +24,7 @@ from tritonclient_shim.migrate.edits import (
     replaced,
 )
 from tritonclient_shim.migrate.facts import FileFacts
-from tritonclient_shim.migrate.format import COLUMNS, shifted
+from tritonclient_shim.migrate.format import COLUMNS, on_one_line, shifted
 from tritonclient_shim.migrate.import_block import with_name
 from tritonclient_shim.migrate.layout import Span
 from tritonclient_shim.migrate.names import NewNames
@@ -75,6 +75,13 @@ def _aligned(head: str, arguments: Sequence[_Argument], first: int) -> str:
     return text
 
 
+def _joined_call(function: str, opening: str, arguments: Sequence[_Argument]) -> str | None:
+    """Return a call on one line; None if it has comments."""
+    if any("#" in text for text in (opening, *(argument.behind for argument in arguments))):
+        return None
+    return on_one_line(f"{function}({', '.join(argument.text for argument in arguments)})")
+
+
 class Document:
     """A file with edits. The edits are applied together, and all other text stays."""
 
@@ -85,7 +92,7 @@ class Document:
         self._layout = facts.layout
         self._changes: dict[Span, list[Replace | AddName]] = defaultdict(list)
         self._above: dict[ast.stmt, list[str | NewText]] = defaultdict(list)
-        self._below: dict[ast.stmt, list[str]] = defaultdict(list)
+        self._below: dict[ast.stmt, list[str | NewText]] = defaultdict(list)
         self._removed: set[ast.stmt] = set()
         for edit in self.edits:
             self._add(edit)
@@ -155,7 +162,7 @@ class Document:
     def _texts(self) -> Iterator[NewText]:
         """Yield all texts of the edits, and the texts in them."""
         for edit in self.edits:
-            if isinstance(edit, (Replace, Above, Define)):
+            if isinstance(edit, (Replace, Above, Below, Define)) and not isinstance(edit.text, str):
                 yield from _texts_in(edit.text)
 
     # --- the text
@@ -240,8 +247,11 @@ class Document:
                 texts.append(argument.named(new.kept[name]))
         texts += [_Argument(self._part(part), ", ") for part in new.after]
         texts[-1] = texts[-1]._replace(behind=closing)
-        start = self._layout.column(self._layout.span(call)[0])
         function = self._part(new.function, is_primary=True)
+        joined = _joined_call(function, opening, texts) if new.on_one_line else None
+        if joined is not None:
+            return joined
+        start = self._layout.column(self._layout.span(call)[0])
         text = "".join((function, opening, *(part.text + part.behind for part in texts), ")"))
         if "\n" not in text or "\n" in function + opening:
             return text
@@ -276,7 +286,7 @@ class Document:
             start = starts[first]
             end = starts[node.end_lineno or 0]
             above = self._indented(first, self._above.get(node, ()))
-            below = self._indented(first, self._below.get(node, ()))
+            below = self._indented(first, map(self._joined, self._below.get(node, ())))
             lines[start, start] += above
             lines[end, end] = below + lines[end, end]
             if node in self._removed:
@@ -284,6 +294,13 @@ class Document:
                     first -= 1
                 lines[starts[first], end] = ""
         return lines
+
+    def _joined(self, text: str | NewText) -> str:
+        """Return lines, or a new statement on one line."""
+        if isinstance(text, str):
+            return text
+        new = self._text(text)
+        return on_one_line(new) or new
 
     def _indented(self, row: int, texts: Iterable[str | NewText]) -> str:
         """Return lines with the indentation and line break of a row."""

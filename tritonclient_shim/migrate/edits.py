@@ -32,7 +32,8 @@ class NewCall:
     """A call of another function, with arguments of a call. The format between these stays.
 
     ``names``: the parameters of the call. ``kept``: parameter → its new name, '' for an argument by
-    position. At least one is given. ``before`` and ``after``: new arguments.
+    position. At least one is given. ``before`` and ``after``: new arguments. ``on_one_line``: the
+    lines of the call are joined, unless there are comments between them.
     """
 
     call: ast.Call
@@ -41,6 +42,7 @@ class NewCall:
     kept: Mapping[str, str]
     before: tuple[Part, ...] = ()
     after: tuple[Part, ...] = ()
+    on_one_line: bool = False
 
 
 Part = Union[ast.AST, str, Import, NewText, NewCall]
@@ -85,10 +87,10 @@ class Above:
 
 @dataclass(frozen=True)
 class Below:
-    """Add lines below a statement."""
+    """Add a statement on one line, or lines, below a statement."""
 
     statement: ast.stmt
-    text: str
+    text: str | NewText
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,12 @@ _SOURCES = (
     "over_both",
     "over_grpc",
     "over_http",
+    "checked_arrays",
     "without_classes",
     "without_headers",
     "without_threads",
     "memory",
+    "system_memory",
     "models",
     "plain_requests",
     "models_in_regions",
@@ -37,11 +39,13 @@ _SOURCES = (
 FACTS = frozenset(
     (
         "asks_if_open",
+        "checked_arrays",
         "models_in_regions",
         "over_both",
         "over_grpc",
         "over_http",
         "plain_requests",
+        "system_memory",
         "without_classes",
         "without_handlers",
         "without_headers",
@@ -49,6 +53,9 @@ FACTS = frozenset(
         "without_threads",
     )
 )
+#: The facts without which a file has too little. Without the others it has too much.
+IN_REGIONS = "models_in_regions"
+NEEDS = frozenset(("asks_if_open", "checked_arrays", IN_REGIONS))
 #: The class whose methods are written if a file may call them. A source may replace single methods.
 MODEL = "InferModel"
 _OURS = "from tritonclient_shim."
@@ -187,10 +194,19 @@ def parts_of(wanted: Iterable[str], facts: frozenset[str] = frozenset()) -> list
 
 
 def is_written(name: str, facts: frozenset[str], text: str) -> bool:
-    """True if a file has the part with a name already, from an earlier migration."""
-    parts = [part for part in _variant(facts) if part.source and name in part.binds]
-    text = with_quotes(text, '"')
-    return any("\n" + with_quotes(part.text, '"') + "\n" in f"\n{text}" for part in parts)
+    """True if a file has the part with a name, and all that it needs, from an earlier migration.
+
+    Files with other facts have other functions of these names.
+    """
+    own_text = "\n" + with_quotes(text, '"')
+    parts = [part for part in parts_of([name], facts) if part.source]
+    return bool(parts) and all(_is_in(part, own_text) for part in parts)
+
+
+def _is_in(part: Part, text: str) -> bool:
+    """True if a text with double quotes has the lines of a part."""
+    lines = with_quotes(part.text, '"')
+    return f"\n{lines}\n" in text
 
 
 def block_of(definitions: Iterable[str]) -> str:

@@ -76,6 +76,42 @@ def shifted(text: str, column: int, by: int) -> str:
     return "\n".join([first, *(row if row.strip() else "" for row in moved)])
 
 
+def on_one_line(text: str) -> str | None:
+    """Return an expression on one line; None if comments or texts need its lines."""
+    rows = text.split("\n")
+    if len(rows) == 1:
+        return text
+    joined = ""
+    last_row = 1
+    for kind, _, (row, start), (end_row, end) in _whole_tokens(f"({text}\n)"):
+        if kind == tokenize.COMMENT or row != end_row and kind == tokenize.STRING:
+            return None
+        if row > len(rows) or kind in (tokenize.NL, tokenize.NEWLINE):
+            continue
+        line = rows[row - 1] if row > 1 else f"({rows[0]}"
+        part = line[start:end]
+        if row > last_row:
+            joined = joined.rstrip(" \\")
+            is_closing = part in _PAIRS.values()
+            if is_closing and part != ")":
+                joined = joined.rstrip(",")
+            elif not is_closing and joined[-1] not in _PAIRS:
+                joined += " "
+            last_row = row
+        elif joined:
+            joined += line[len(line[:start].rstrip()) : start]
+        joined += part
+    joined = joined[1:].strip()
+    layouts = (joined.replace(",)", ")"), joined)
+    return next((layout for layout in layouts if _is_equal(layout, text)), None)
+
+
+def _is_equal(new: str, old: str) -> bool:
+    """True if two expressions differ in their layout alone."""
+    new_tree = ast.parse(f"({new}\n)")
+    return ast.dump(new_tree) == ast.dump(ast.parse(f"({old}\n)"))
+
+
 def with_short_lines(text: str, before: str) -> str:
     """Return a source whose new lines have at most 100 columns, where brackets allow it.
 

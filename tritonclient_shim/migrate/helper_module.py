@@ -7,7 +7,14 @@ import os
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
-from tritonclient_shim.migrate.emitted import block_of, is_written, parts_of
+from tritonclient_shim.migrate.emitted import (
+    IN_REGIONS,
+    MODEL,
+    NEEDS,
+    block_of,
+    is_written,
+    parts_of,
+)
 from tritonclient_shim.migrate.files import Migrated
 from tritonclient_shim.migrate.format import quote_of, with_quotes
 from tritonclient_shim.migrate.import_block import import_block
@@ -95,8 +102,11 @@ def migrated_module(module: HelperModule, files: Iterable[Migrated]) -> Migrated
     callers = [file for file in files if file.helpers]
     if not callers:
         return None
+    _check_models(callers)
     names = frozenset().union(*(file.helpers for file in callers))
-    facts = callers[0].helper_facts.intersection(*(file.helper_facts for file in callers))
+    needs = frozenset().union(*(file.helper_facts & NEEDS for file in callers))
+    common = callers[0].helper_facts.intersection(*(file.helper_facts for file in callers))
+    facts = common | needs
     if os.path.exists(module.path):
         text = content(module.path).decode()
         other = sorted(name for name in names if not is_written(name, facts, text))
@@ -113,6 +123,19 @@ def migrated_module(module: HelperModule, files: Iterable[Migrated]) -> Migrated
         after=_text(names, facts, quote).encode(),
         is_new=True,
     )
+
+
+def _check_models(callers: Sequence[Migrated]) -> None:
+    """Raise NoModule if objects of only some files send requests with shared memory."""
+    having = [file for file in callers if MODEL in file.helpers]
+    with_regions = [file for file in having if IN_REGIONS in file.helper_facts]
+    others = [file.path for file in having if file not in with_regions]
+    if with_regions and others:
+        raise NoModule(
+            f"--helpers: {with_regions[0].path} needs another {MODEL} than {others[0]}, for requests "
+            "with shared memory; expected files that share all functions; run migrate for the two "
+            "apart, with another module for one of them"
+        )
 
 
 def _text(names: frozenset[str], facts: frozenset[str], quote: str) -> str:

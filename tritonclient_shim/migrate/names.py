@@ -11,6 +11,7 @@ from tritonclient_shim.migrate.decisions import Decisions
 from tritonclient_shim.migrate.emitted import import_text, is_written, without
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
+from tritonclient_shim.migrate.unsafe import UnsafeChange
 
 #: The import that replaces an import of v1's configurations.
 _CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
@@ -33,6 +34,10 @@ class NewNames:
             certain.add(f"over_{next(iter(protocols))}")
         if self.decisions.connects:
             certain.add("over_both")
+        if self._checks_arrays:
+            certain.add("checked_arrays")
+        if not self.facts.beside.linked and "cuda" not in self.facts.full_text:
+            certain.add("system_memory")
         if not self.facts.may_ask_for_classes:
             certain.add("without_classes")
         if not self.facts.catches_errors:
@@ -51,6 +56,13 @@ class NewNames:
             certain.add("asks_if_open")
         certain.update(map(without, unused_methods(self.facts, self.decisions)))
         return frozenset(certain)
+
+    @property
+    def _checks_arrays(self) -> bool:
+        """True if requests check arrays as v1 did, now or since an earlier migration."""
+        if not self.facts.options.allows(UnsafeChange.REFUSED_ARRAYS):
+            return True
+        return is_written("fitting", frozenset(["checked_arrays"]), self.facts.full_text)
 
     def is_written(self, helper: str) -> bool:
         """True if the file has a helper already, from an earlier migration."""

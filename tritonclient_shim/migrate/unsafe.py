@@ -22,7 +22,7 @@ class UnsafeChange(Enum):
         "can be read only",
     )
     REFUSED_ARRAYS = (
-        "`infer` instead of `infer_exactly`",
+        "`infer` without the check of arrays",
         "arrays of another datatype or shape than the model's are refused, and inputs without "
         "arrays raise its exception",
     )
@@ -113,6 +113,10 @@ class UnsafeChange(Enum):
     CONFIGURATION = (
         "a configuration of a status → `client.get_model_config(model_name)`",
         "a model that is not there, or was unloaded, raises an error; a status had a configuration",
+    )
+    STREAMS = (
+        "asynchronous requests of a context that may stream → futures of a pool with 256 threads",
+        "replies of a stream come in any order",
     )
 
     @property

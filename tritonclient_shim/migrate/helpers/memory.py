@@ -16,15 +16,13 @@ from tritonclient.utils import (
 )
 
 from tritonclient_shim.migrate.helpers.requests import (
-    bytes_only,
-    fitting,
+    array_of,
     model_config,
     module_of,
-    stacked,
 )
 
-#: A region: its module and handle, and what the server knows it by. A CUDA `key` is the raw handle.
-Region = collections.namedtuple("Region", "memory handle name key byte_size device_id")
+#: A region: its handle, and what the server knows it by. A CUDA `key` is the raw handle.
+Region = collections.namedtuple("Region", "handle name key byte_size device_id", defaults=[None])
 
 
 def create_region(name, key, byte_size):
@@ -39,7 +37,7 @@ def create_region(name, key, byte_size):
     except (OSError, ValueError) as error:  # for a bad key, or an empty object
         message = "unable to get shared memory descriptor"
         raise shared_memory.SharedMemoryException(message) from error
-    return Region(shared_memory, handle, name, key, byte_size, None)
+    return Region(handle, name, key, byte_size)
 
 
 def is_region(value):
@@ -73,12 +71,15 @@ def create_cuda_region(name, byte_size, device_id):
     """Create a region of CUDA memory."""
     memory = cuda_memory()
     handle = memory.create_shared_memory_region(name, byte_size, device_id)
-    return Region(memory, handle, name, memory.get_raw_handle(handle), byte_size, device_id)
+    return Region(handle, name, memory.get_raw_handle(handle), byte_size, device_id)
 
 
 def unregister_region(client, region=None):
-    """Have the server forget a region, or all: a moment after the last request that uses it."""
-    kind = "system" if region is None or region.memory is shared_memory else "cuda"
+    """Have the server forget a region, or all.
+
+    Over gRPC, the server uses a region for a moment after its reply, and refuses until then.
+    """
+    kind = "system" if region is None or region.device_id is None else "cuda"
     unregister = getattr(client, f"unregister_{kind}_shared_memory")
     deadline = time.monotonic() + 10
     while True:
@@ -107,16 +108,13 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = module_of(client)
     config = model_config(client, model_name)
-    known = {tensor.name: tensor for tensor in config.input}
     batches = config.max_batch_size > 0
     tensors = []
     for name, rows in inputs.items():
         if is_region(rows) or has_region(rows):
             tensors.append(region_input(triton, config, name, rows, batch_size))
             continue
-        arrays = fitting(name, rows, known.get(name))
-        many = batches or len(arrays) > 1
-        array = bytes_only(stacked(arrays) if many else np.asarray(arrays[0]))
+        array = array_of(config, name, rows)
         tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
         tensor.set_data_from_numpy(array)
         tensors.append(tensor)
@@ -153,7 +151,8 @@ def contents(region, result, name):
     if not isinstance(output, dict):
         output = {"datatype": output.datatype, "shape": output.shape}
     datatype, shape = triton_to_np_dtype(output["datatype"]), list(output["shape"])
-    return region.memory.get_contents_as_numpy(region.handle, datatype, shape)
+    memory = shared_memory if region.device_id is None else cuda_memory()
+    return memory.get_contents_as_numpy(region.handle, datatype, shape)
 
 
 def serialize_strings(array):

@@ -1,9 +1,8 @@
-"""Objects that know their model, and a pool whose requests are sorted."""
+"""Objects that know their model, and clients that report on their requests."""
 
 import itertools
 import time
 import types
-from concurrent.futures import Future, ThreadPoolExecutor
 
 from tritonclient_shim.migrate.helpers.requests import (
     FLAG_SEQUENCE_END,
@@ -97,24 +96,3 @@ class RecordingClient:
         reply = result.get_response()
         self.last_reply = types.SimpleNamespace(**reply) if isinstance(reply, dict) else reply
         return result
-
-
-class Request(Future):
-    """A future that can be sorted."""
-
-    number = 0
-
-    def __lt__(self, other):
-        return self.number < other.number
-
-
-class RequestPool(ThreadPoolExecutor):
-    """A pool whose futures are sorted in the order of their requests."""
-
-    numbers = itertools.count()
-
-    def submit(self, *arguments, **options):
-        """Call a function in a thread."""
-        future = super().submit(*arguments, **options)
-        future.__class__, vars(future)["number"] = Request, next(self.numbers)
-        return future

@@ -1,20 +1,20 @@
 """Helpers of files whose clients all speak HTTP, in place of those of the same names."""
 
-import numpy as np
 import tritonclient.http as httpclient
 from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import np_to_triton_dtype
 
-from tritonclient_shim.migrate.helpers.requests import CONFIGS, bytes_only, rows_of, stacked
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, array_of, rows_of
 
 
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
-    batches = model_config(client, model_name).max_batch_size > 0
+    config = model_config(client, model_name)
+    batches = config.max_batch_size > 0
     tensors = []
     for name, rows in inputs.items():
-        array = bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+        array = array_of(config, name, rows)
         tensor = httpclient.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
         tensor.set_data_from_numpy(array)
         tensors.append(tensor)

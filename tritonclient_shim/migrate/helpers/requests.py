@@ -7,7 +7,7 @@ import numpy as np
 import tritonclient.grpc as grpcclient
 from google.protobuf import json_format
 from tritonclient.grpc import model_config_pb2
-from tritonclient.utils import InferenceServerException, np_to_triton_dtype, triton_to_np_dtype
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tritonclient_shim.migrate.helpers.http_client import HttpClient
 
@@ -90,10 +90,11 @@ def version_name(version):
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
     triton = module_of(client)
-    batches = model_config(client, model_name).max_batch_size > 0
+    config = model_config(client, model_name)
+    batches = config.max_batch_size > 0
     tensors = []
     for name, rows in inputs.items():
-        array = bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+        array = array_of(config, name, rows)
         tensor = triton.InferInput(name, array.shape, np_to_triton_dtype(array.dtype))
         tensor.set_data_from_numpy(array)
         tensors.append(tensor)
@@ -141,30 +142,10 @@ def fetched_config(client, model_name):
     return reply.config
 
 
-def infer_exactly(client, model_name, inputs, outputs, **options):
-    """Infer with the bytes of arrays, whose datatype may be another one of the model's size."""
-    known = {tensor.name: tensor for tensor in model_config(client, model_name).input}
-    fitted = {name: fitting(name, rows, known.get(name)) for name, rows in inputs.items()}
-    return infer(client, model_name, fitted, outputs, **options)
-
-
-def fitting(name, rows, tensor):
-    """Return arrays with the datatype of the model's input, and the shape of the first one."""
-    is_list = isinstance(rows, (list, tuple))
-    if not is_list or [row for row in rows if not isinstance(row, np.ndarray)]:
-        raise InferenceServerException(f"input '{name}' must be a list of numpy arrays")
-    if tensor is None:
-        return rows
-    if tensor.data_type == model_config_pb2.TYPE_STRING:
-        return [np.asarray(row, object) for row in rows]
-    datatype_name = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
-    datatype, shape = np.dtype(triton_to_np_dtype(datatype_name)), rows[0].shape
-    size = np.prod(shape) * datatype.itemsize if shape else 0
-    for row in rows:
-        if row.nbytes != size or row.dtype.hasobject:
-            raise InferenceServerException(f"input '{name}' expects {size} bytes per array")
-    flat = [np.ascontiguousarray(row).reshape(-1) for row in rows]
-    return [row.view(datatype).reshape(shape) for row in flat]
+def array_of(config, name, rows):
+    """Return the array of an input: a batch, or the only array for a model without batches."""
+    batches = config.max_batch_size > 0
+    return bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
 
 
 def stacked(rows):

@@ -171,7 +171,7 @@ class ClientPlan(Plan):
         is_unbound = parameters_of(call, "TS050", facts)[0] == "self"
         arguments: list[Part] = [call.args[0]] if is_unbound else []
         arguments += [self._client(decisions), own_model.name()]
-        function = function_of(decisions.has_models_in_regions, facts)
+        function = function_of(decisions.has_models_in_regions)
         if function != "infer":
             arguments.append(new_text(f"{{{function}}}"))
         for name, value in own_model.options().items():
@@ -188,6 +188,8 @@ def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Pla
     what = f"{protocol or 'grpc or http'} client" if is_client else contexts.form.value
     if protocol and not written_protocol(arguments["protocol"], facts):
         what += f"; it speaks {_LABELS[protocol]} now: check the address"
+    if facts.constant(arguments.get("streaming")) not in (None, False, 0):
+        what += "; no stream is opened"
     unsafe = [*_unsafe_object(facts)] if contexts.escapes else []
     if not protocol and not facts.evaluator.of(arguments["protocol"]):
         unsafe.append(UnsafeChange.CONNECT)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, refuse_unless_allowed
 from tritonclient_shim.migrate.edits import (
+    Below,
     Define,
     Edit,
     Import,
@@ -23,14 +24,16 @@ from tritonclient_shim.migrate.edits import (
     replaced,
 )
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
+from tritonclient_shim.migrate.format import on_one_line
 from tritonclient_shim.migrate.options import SiteOutcome
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
-from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form
+from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form, parameters_of
 from tritonclient_shim.migrate.rules.names import FORMS
+from tritonclient_shim.migrate.rules.sorting import sorted_request
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
-from tritonclient_shim.scan.scopes import index, last_name
+from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.sites import arguments as known_arguments
 from tritonclient_shim.scan.values import OTHER, REQUEST, Items, Symbol, element
 
@@ -40,8 +43,6 @@ _PURE = frozenset(("len", "int", "min", "max", "sum", "range"))
 _NEW_ARRAYS = frozenset(
     Symbol(f"numpy.{name}") for name in ("array", "arange", "zeros", "ones", "full")
 )
-#: Threads of a pool: v1 sent all requests at once, and the facade sends so many.
-_THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,11 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     unsafe = _unsafe_tensors(request.arguments, facts)
     if in_lines is not None:
         unsafe.append(UnsafeChange.LINES)
-    elif not regions:
+    else:
         unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
         return _ObjectCallPlan("run of an InferModel", tuple(unsafe), request, None)
-    function = function_of(regions, facts)
+    function = function_of(regions)
     what = f"{function}(client, model_name, inputs, outputs)"
     return _CallPlan(what, tuple(unsafe), request, in_lines, function)
 
@@ -157,11 +158,9 @@ def sends_regions(contexts: Contexts) -> bool:
     return any(has_regions(call, known_arguments(names, call), facts) for call in calls)
 
 
-def function_of(regions: bool, facts: FileFacts) -> str:
-    """Return the helper of requests: with regions, for all that v1 accepted, or plain."""
-    if regions:
-        return "infer_in_regions"
-    return "infer" if refused_arrays(facts) else "infer_exactly"
+def function_of(regions: bool) -> str:
+    """Return the helper of requests: with regions, or without."""
+    return "infer_in_regions" if regions else "infer"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], facts: FileFacts) -> bool:
@@ -222,7 +221,8 @@ def _helper_edits(
         before = [owner(call), contexts.name()]
     if pool:
         called, before = f"{pool}.submit", [called, *before]
-    new = NewCall(call, called, names, kept, tuple(before), tuple(request.options()))
+    after = tuple(request.options())
+    new = NewCall(call, called, names, kept, tuple(before), after, on_one_line=bool(pool))
     return [*_plain_outputs(request, decisions), Replace(call, new)]
 
 
@@ -247,13 +247,24 @@ class _StartPlan(RequestPlan):
             if not _are_new(inputs, facts):  # the program may change its arrays
                 copied = Import("from copy import deepcopy")
                 edits.append(replaced(inputs, "{0}({old})", copied))
-            edits += _helper_edits(request, function_of(False, facts), decisions, pool)
+            edits += _helper_edits(request, function_of(False), decisions, pool)
         callback = request.arguments.get("callback")
         if callback is not None:
-            client = facts.text(owner(call))
-            form = "{old}.add_done_callback({in_turn}({0}, {1}))"
-            edits.append(replaced(call, form, callback, client))
+            edits += _callback_edits(call, callback, facts)
         return edits
+
+
+def _callback_edits(call: ast.Call, callback: ast.expr, facts: FileFacts) -> list[Edit]:
+    """Have the future of a request call a function: in a statement of its own if there can be."""
+    client = facts.text(owner(call))
+    parts = (callback, client)
+    statement = facts.layout.statement(call)
+    has_lines = facts.layout.has_lines(statement) and on_one_line(facts.text(callback)) is not None
+    if not facts.is_dropped(call) or not has_lines:
+        return [replaced(call, "{old}.add_done_callback({in_turn}({0}, {1}))", *parts)]
+    future = facts.free_name("future")
+    added = new_text("{2}.add_done_callback({in_turn}({0}, {1}))", *parts, future)
+    return [replaced(call, "{0} = {old}", future), Below(statement, added)]
 
 
 def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
@@ -269,6 +280,8 @@ def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         raise Refused("fetch results in the process that sends the request: futures stay there")
     if any(group.kind == REQUEST and group.escapes for group in facts.flows.groups):
         raise Refused("do without the numbers of requests: futures have none")
+    if sorted_request(facts):
+        raise Refused("keep the requests in the order of sending: futures cannot be sorted")
     unsafe = _unsafe_tensors(request.arguments, facts)
     if facts.is_caught(call):
         unsafe.append(UnsafeChange.LATE_ERRORS)
@@ -276,6 +289,8 @@ def start(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe.append(UnsafeChange.FUTURES)
     in_lines = lines.lines_of(request) if _are_lines(facts, contexts) else None
     unsafe += refused_arrays(facts) if in_lines is None else [UnsafeChange.LINES]
+    if not _keeps_order(facts) and _may_stream(facts):
+        unsafe.append(UnsafeChange.STREAMS)
     return _StartPlan("pool.submit(infer, client, …)", tuple(unsafe), request, in_lines)
 
 
@@ -292,20 +307,41 @@ def _are_lines(facts: FileFacts, contexts: Contexts) -> bool:
 
 def _pool(name: str, facts: FileFacts) -> NewText:
     """Return the statement that makes the pool of the file."""
-    is_sequence = facts.has("TS104", "TS105", "TS110", "TS111")
-    threads = str(1 if is_sequence else _THREADS)
-    if _sorts_requests(facts):
-        return new_text("{0} = {RequestPool}({1})", name, threads)
     executor = Import("from concurrent.futures import ThreadPoolExecutor")
-    return new_text("{0} = {1}({2})", name, executor, threads)
+    if _keeps_order(facts):
+        return new_text("{0} = {1}(1)  # requests go one after another", name, executor)
+    return new_text("{0} = {1}(256)  # v1 sent all requests at once", name, executor)
+
+
+def _keeps_order(facts: FileFacts) -> bool:
+    """True if requests of the file go one after another: of sequences, and of streams."""
+    if facts.has("TS105", "TS110", "TS111"):
+        return True
+    return any(
+        streaming is True or not facts.options.allows(UnsafeChange.STREAMS)
+        for streaming in _streaming(facts)
+    )
+
+
+def _may_stream(facts: FileFacts) -> bool:
+    """True if a context of the file may stream. A literal says whether it does."""
+    return any(streaming is ... for streaming in _streaming(facts))
+
+
+def _streaming(facts: FileFacts) -> list[object]:
+    """Return whether contexts of the file stream, Ellipsis for what the program decides."""
+    calls = [site.call for site in facts.sites if site.id == "TS104" and site.call]
+    given = [known_arguments(parameters_of(call, "TS050", facts), call) for call in calls]
+    values = [facts.constant(arguments.get("streaming")) for arguments in given]
+    return [value if value is ... else bool(value) for value in values]
 
 
 def _are_new(inputs: ast.expr, facts: FileFacts) -> bool:
-    """True if all inputs are lists of arrays that the call of the request makes."""
+    """True if all inputs are lists of arrays that nothing changes once the request is sent."""
     if not isinstance(inputs, ast.Dict):
         return False
     rows = [row for value in inputs.values for row in getattr(value, "elts", [value])]
-    return all(_is_new(row, facts) for row in rows)
+    return all(_is_new(row, facts) or _is_never_changed(row, facts) for row in rows)
 
 
 def _is_new(row: ast.expr, facts: FileFacts) -> bool:
@@ -316,32 +352,42 @@ def _is_new(row: ast.expr, facts: FileFacts) -> bool:
     return bool(functions) and functions <= _NEW_ARRAYS
 
 
-def _sorts_requests(facts: FileFacts) -> bool:
-    """True if the program sorts, and has requests in lists, as keys, or as starts of tuples.
-
-    What a sorted list has from a queue may be a request, too.
-    """
-    parents = facts.flows.parents
+def _is_never_changed(row: ast.expr, facts: FileFacts) -> bool:
+    """True for a variable that only gets new arrays, which the program only sends and reads."""
     scopes = facts.evaluator.scopes
-    sorts = [call for call in scopes.calls if last_name(call.func) in ("sorted", "sort")]
-    names = {last_name(node) for call in sorts for node in ast.walk(call)}
-    kept: list[tuple[ast.expr, Any]] = []  # containers, and what is in them
-    for node, outer in parents.items():
-        if isinstance(node, ast.Subscript):
-            kept.append((node.value, index(node)))
-        elif isinstance(node, ast.Call) and last_name(node.func) == "append":
-            kept += [(owner(node), part) for part in node.args]
-        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
-            is_put = last_name(getattr(outer, "func", outer)) == "put"
-            kept += [] if is_put else [(node, part) for part in node.elts[:1]]
-    for container, part in kept if sorts else ():
-        nodes = [part, *(item.node for item in scopes.bindings(part) if not item.steps)]
-        is_queued = any(last_name(getattr(node, "func", node)) == "get" for node in nodes)
-        if is_queued and last_name(container) in names:
-            return True
-        if any(group.kind == REQUEST for group in facts.flows.of(part)):
-            return True
-    return False
+    owner = scopes.owner(row)
+    if not isinstance(row, ast.Name) or owner is None:
+        return False
+    if owner is scopes.module and facts.beside.linked:
+        return False  # other files may change it
+    if not all(isinstance(binding.node, ast.expr) for binding in owner.bindings[row.id]):
+        return False  # a parameter
+    nonlocals = (node for node in facts.flows.parents if isinstance(node, ast.Nonlocal))
+    if any(row.id in node.names for node in nonlocals):
+        return False
+    names = (node for node in facts.flows.parents if isinstance(node, ast.Name))
+    own = [node for node in names if node.id == row.id and scopes.owner(node) is owner]
+    return all(_is_harmless(node, facts) or _gets_new_array(node, facts) for node in own)
+
+
+def _gets_new_array(target: ast.Name, facts: FileFacts) -> bool:
+    """True if an assignment gives a new array to a variable alone."""
+    parent = facts.flows.parents[target]
+    is_alone = isinstance(parent, ast.Assign) and parent.targets == [target]
+    return is_alone and _is_new(getattr(parent, "value", target), facts)
+
+
+def _is_harmless(array: ast.Name, facts: FileFacts) -> bool:
+    """True if a read of an array sends it, calculates with it, or reads its shape."""
+    parent = facts.flows.parents[array]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("shape", "size", "dtype", "ndim", "nbytes")
+    if isinstance(parent, (ast.BinOp, ast.Compare)):
+        return True
+    while isinstance(parent, (ast.List, ast.Tuple, ast.Dict)):
+        parent = facts.flows.parents[parent]
+    requests = [site.call for site in facts.sites if site.id in REQUESTS]
+    return parent in requests and parent is not facts.flows.parents[array]
 
 
 @dataclass(frozen=True)
