@@ -40,16 +40,16 @@ def has_plain_requests(facts: FileFacts, decisions: Decisions) -> bool:
         if not isinstance(node, ast.Attribute) or node.attr not in _REQUESTS:
             continue
         if not isinstance(parent, ast.Call) or parent.func is not node or not _is_plain(parent):
-            return False
+            return False  # the code that gets the method may give it options
     return True
 
 
 def _is_plain(call: ast.Call) -> bool:
     """True for a request without options, except for its batch size."""
     names = {keyword.arg for keyword in call.keywords}
-    hides_some = None in names or any(isinstance(part, ast.Starred) for part in call.args)
-    has_more = len(call.args) > _PLAIN_ARGUMENTS or not names.isdisjoint(_OPTION_PARAMETERS)
-    return not hides_some and not has_more
+    if None in names or any(isinstance(part, ast.Starred) for part in call.args):
+        return False
+    return len(call.args) <= _PLAIN_ARGUMENTS and names.isdisjoint(_OPTION_PARAMETERS)
 
 
 def unused_methods(facts: FileFacts, decisions: Decisions) -> frozenset[str]:
@@ -99,7 +99,10 @@ def _may_be_context(node: ast.expr, facts: FileFacts) -> bool:
         return False
     if isinstance(node, ast.Call):
         return not _is_of_a_package(node, facts)
-    bindings = facts.evaluator.scopes.bindings(node)
+    scopes = facts.evaluator.scopes
+    bindings = list(scopes.bindings(node))
+    if isinstance(node, ast.Attribute):
+        bindings = [binding for _, binding in scopes.attributes.get(node.attr, [])]
     return not bindings or not all(_is_made_by_a_package(item, facts) for item in bindings)
 
 
