@@ -4,25 +4,25 @@ import numpy as np
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
-from tritonclient_shim.migrate.helpers.requests import bytes_only, stacked
+from tritonclient_shim.migrate.helpers.requests import stacked
 
 
 def array_of(config, name, rows):
-    """Return the array of an input: a batch, or the only array for a model without batches.
+    """Return the array of an input. tritonclient takes np.bytes_ for text, so they become bytes."""
+    tensor = {item.name: item for item in config.input}.get(name)
+    arrays = fitting(name, rows, tensor)
+    is_batch = config.max_batch_size > 0 or len(arrays) > 1
+    array = stacked(arrays) if is_batch else np.asarray(arrays[0])
+    if array.dtype.kind not in "OU":
+        return array
+    return np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
 
-    Its bytes are those of the arrays, whose datatype may be another one of the model's size.
-    """
+
+def fitting(name, rows, tensor):
+    """Return arrays with the datatype of the model's input, and the shape of the first one."""
     is_list = isinstance(rows, (list, tuple))
     if not is_list or [row for row in rows if not isinstance(row, np.ndarray)]:
         raise InferenceServerException(f"input '{name}' must be a list of numpy arrays")
-    arrays = fitting(config, name, rows)
-    batches = config.max_batch_size > 0
-    return bytes_only(stacked(arrays) if batches or len(arrays) > 1 else arrays[0])
-
-
-def fitting(config, name, rows):
-    """Return arrays with the datatype of the model's input, and the shape of the first one."""
-    tensor = {item.name: item for item in config.input}.get(name)
     if tensor is None:
         return rows
     if tensor.data_type == model_config_pb2.TYPE_STRING:

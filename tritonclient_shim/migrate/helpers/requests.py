@@ -143,9 +143,12 @@ def fetched_config(client, model_name):
 
 
 def array_of(config, name, rows):
-    """Return the array of an input: a batch, or the only array for a model without batches."""
-    batches = config.max_batch_size > 0
-    return bytes_only(stacked(rows) if batches or len(rows) > 1 else np.asarray(rows[0]))
+    """Return the array of an input. tritonclient takes np.bytes_ for text, so they become bytes."""
+    is_batch = config.max_batch_size > 0 or len(rows) > 1
+    array = stacked(rows) if is_batch else np.asarray(rows[0])
+    if array.dtype.kind not in "OU":
+        return array
+    return np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
 
 
 def stacked(rows):
@@ -155,13 +158,6 @@ def stacked(rows):
     except ValueError as error:  # for rows of several shapes
         raise InferenceServerException(f"inputs do not fit: {error}") from error
     return array.astype(object) if array.dtype.kind == "U" else array
-
-
-def bytes_only(array):
-    """Return an array whose np.bytes_ are bytes, which tritonclient takes for text."""
-    if array.dtype.kind not in "OU":
-        return array
-    return np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
 
 
 def class_of(text):
