@@ -133,8 +133,8 @@ def _check_models(callers: Sequence[Migrated]) -> None:
     if with_regions and others:
         raise NoModule(
             f"--helpers: {with_regions[0].path} needs another {MODEL} than {others[0]}, for "
-            "requests with shared memory; expected files that share all functions; run migrate for the two "
-            "apart, with another module for one of them"
+            "requests with shared memory; expected files that share all functions; run migrate for "
+            "the two apart, with another module for one of them"
         )
 
 
