@@ -41,6 +41,7 @@ from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import (
     FORMS,
+    is_certain_identity,
     is_protocol,
     is_test,
 )
@@ -428,7 +429,7 @@ def _reasons_of_constants(
 def _test_of_protocol(facts: FileFacts) -> Refused | None:
     """Return why protocols stay that are compared by ``is``, or tested for their truth."""
     for test in facts.parents_of(is_protocol):
-        if is_test(test):
+        if is_test(test) and not is_certain_identity(test, facts):
             return Refused(_IS if isinstance(test, ast.Compare) else _TRUTH, node=test)
     return None
 
