@@ -24,6 +24,7 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.facts import CONFIGS, FileFacts, owner
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
+from tritonclient_shim.migrate.new_processes import functions_of_processes
 from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
@@ -509,7 +510,8 @@ def _check_allowed(
 def _may_be_inherited(group: Group, facts: FileFacts) -> bool:
     """True if a process may use contexts that its parent has made.
 
-    It makes them itself in the function that uses them, or in a function that it starts with.
+    It makes them itself in the function that uses them, or in a function that only new processes
+    call.
     """
     places = facts.evaluator.scopes.places
     called = {last_name(call.func) for call in facts.evaluator.scopes.calls}
@@ -517,6 +519,7 @@ def _may_be_inherited(group: Group, facts: FileFacts) -> bool:
     if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
         return bool(group.escapes) or "fork" in called
     names = {getattr(scope.node, "name", "__init__") for scope in scopes}
+    names -= functions_of_processes(facts)
     return "__init__" in names or not called.isdisjoint(names)
 
 
