@@ -694,7 +694,12 @@ def test_reason_for_hidden_inputs() -> None:
         (
             "class A:\n    def f(self):\n        self.c = InferContext('u', 1, 'm')\n"
             "        self.run = partial(self.c.run, outputs=o)\n",
-            "call the method where its arguments are, instead of handing it on",
+            "write `lambda: self.c.run(…)` with its arguments in place of `self.c.run`; "
+            "--unsafe rewrites it (row 9)",
+        ),
+        (
+            f"{CONTEXT}pool.submit(ctx.async_run, f, i, o)\n",
+            "write `lambda: ctx.async_run(…)` with its arguments in place of `ctx.async_run`",
         ),
         (
             "InferContext('u', ProtocolType[name], 'm').run(i, o)\n",

@@ -38,7 +38,7 @@ from tritonclient_shim.migrate.rules import (
     planned,
 )
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
-from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
+from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats, refused_arrays
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import (
     FORMS,
@@ -46,19 +46,20 @@ from tritonclient_shim.migrate.rules.names import (
     is_protocol,
     is_test,
 )
-from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+from tritonclient_shim.migrate.unsafe import UnsafeChange, numbers_of, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.sites import UNMISTAKABLE, Site, arguments, first_parameter
+from tritonclient_shim.scan.values import BoundMethod
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _UNKNOWN = "create the context in the file that uses it"
-_METHOD_ITSELF = "call the method where its arguments are, instead of handing it on"
+_METHOD_ITSELF = "write `lambda: {0}(…)` with its arguments in place of `{0}`"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
@@ -202,13 +203,13 @@ def _units(facts: FileFacts) -> list[_Unit]:
     groups = _groups(facts)
     strays = _strays(facts, groups)
     lost = _lost(facts, groups, strays)
-    takers = {site.call for site in facts.sites if _takes_regions(site, facts)}
+    takers = {site.whole for site in facts.sites if _takes_regions(site, facts)}
     memory = _Unit((), tuple(site for site in facts.sites if site.id in MEMORY))
     by_kind: dict[str, _Unit] = {}
     for kind in CONTEXTS:
         unit = _Unit((), tuple(strays.get(kind, ())), kind, lost.get(kind))
         by_kind[kind] = unit
-        if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
+        if unit.stays and not takers.isdisjoint(site.whole for site in unit.sites):
             memory = replace(memory, stays=unit.stays)
     if memory.sites and facts.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
         memory = replace(memory, stays=_first(MEMORY, _HANDED, facts))
@@ -240,8 +241,13 @@ def _groups(facts: FileFacts) -> list[Group]:
 
 
 def _takes_regions(site: Site, facts: FileFacts) -> bool:
-    """True if a use takes a handle of shared memory, or a request may have one."""
-    if site.id in REQUESTS and site.call is not None:
+    """True if a use takes a handle of shared memory, or a request may have one.
+
+    A method that is handed on may get one, too.
+    """
+    if site.id in REQUESTS:
+        if site.call is None:
+            return True
         return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), facts)
     return site.id in ("TS041", "TS042", "TS043")
 
@@ -280,8 +286,10 @@ def _lost(
     facts: FileFacts, groups: list[Group], strays: Mapping[str, list[Site]]
 ) -> dict[str, Keep]:
     """Return why all contexts of a class stay, for each class whose contexts do."""
-    lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
-    if facts.options.allows(UnsafeChange.OBJECT):
+    lost = {kind: _unknown(kind, sites, facts) for kind, sites in strays.items()}
+    methods = _methods_handed_on(strays.get(INFER, []))
+    are_known = all(_is_run_of_contexts(method, facts) for method in methods)
+    if are_known and facts.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, facts)
     for kind, sites in strays.items():
@@ -310,11 +318,18 @@ def _own_method(site: Site) -> Keep:
     return Keep(_OWN_METHOD.format(last_name(site.node)), site.whole)
 
 
-def _unknown(kind: str, strays: list[Site]) -> Keep:
+def _methods_handed_on(strays: list[Site]) -> list[ast.expr | ast.stmt]:
+    """Return the methods of contexts that are read and not called."""
+    return [site.node for site in strays if site.call is None and site.id in METHODS]
+
+
+def _unknown(kind: str, strays: list[Site], facts: FileFacts) -> Keep:
     """Return why contexts stay of which other code makes or gets some."""
-    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
-    if handed_on:
-        return Keep(_METHOD_ITSELF, handed_on[0])
+    methods = _methods_handed_on(strays)
+    if methods:
+        refusals = {method: _method_itself(method, facts) for method in methods}
+        method = next((x for x in methods if not refusals[x].by_option), methods[0])
+        return keep(refusals[method], method)
     if kind == INFER:
         return Keep(reason_of([UnsafeChange.OBJECT]), strays[0].whole, by_option=True)
     return Keep(_UNKNOWN, strays[0].whole)
@@ -556,7 +571,7 @@ def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
-            raise Refused(_METHOD_ITSELF)
+            return _run_itself(node, facts)
         if first_parameter(node, facts.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
@@ -569,6 +584,36 @@ def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
         made = Contexts(Group(INFER, (node,)), facts, Form.OBJECT, escapes=True)
         return client(node, facts, made, site.id)
     return class_itself(site.node, facts)
+
+
+def _method_itself(node: ast.AST, facts: FileFacts) -> Refused:
+    """Return why a method that is handed on stays, unless an option rewrites it."""
+    reason = _METHOD_ITSELF.format(" ".join(facts.text(node).split()))
+    is_known = _is_run_of_contexts(node, facts)
+    rows = numbers_of([UnsafeChange.OBJECT])
+    return Refused(f"{reason}; --unsafe rewrites it ({rows})" if is_known else reason, is_known)
+
+
+def _is_run_of_contexts(node: ast.AST, facts: FileFacts) -> bool:
+    """True for the method ``run`` that is handed on, if that of an object does for it.
+
+    Outputs of another file, and tensors in shared memory, may be none that the object takes.
+    """
+    values = facts.evaluator.of(node)
+    methods = [value for value in values if isinstance(value, BoundMethod)]
+    is_run = len(methods) == len(values) and {value.name for value in methods} == {"run"}
+    is_asked = isinstance(facts.flows.parents[node], ast.Attribute)
+    may_have_regions = facts.beside.has_regions or facts.has("TS040", "TS081", "TS086")
+    return is_run and not (is_asked or may_have_regions or facts.beside.linked)
+
+
+def _run_itself(node: ast.AST, facts: FileFacts) -> Plan:
+    """Return the plan for a method that is handed on."""
+    if not _is_run_of_contexts(node, facts):
+        raise _method_itself(node, facts)
+    unsafe = [UnsafeChange.DECIMALS] if facts.has_classes else []
+    unsafe += [UnsafeChange.OBJECT, *refused_arrays(facts)]
+    return unchanged("run of an InferModel", tuple(unsafe))
 
 
 def _at(node: ast.AST, rule: Callable[..., Plan], facts: FileFacts, *more: object) -> Plan:
