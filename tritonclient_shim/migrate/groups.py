@@ -63,18 +63,13 @@ _METHOD_ITSELF = "write `lambda: {0}(…)` with its arguments in place of `{0}`"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
-_STARTS = "import v1 in all files that start or fetch asynchronous requests"
-_HANDED = "other files of the program keep contexts or regions, which may get its handles"
-_KEPT_ELSEWHERE = (
-    "other files of the program keep uses of such contexts; rewrite these by hand first"
-)
-_CAUGHT = "{} keeps v1's exception, which catches no error of a client"
+_STARTS = "import v1 in all files that start or fetch asynchronous requests: {} does, without it"
+_ERRORS_ELSEWHERE = "{} reads the ids of errors, which only v1's have"
 _INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
-_REPLACED = "other files of the program may replace the class in this one"
+_REPLACED = "{} may replace the class in this file"
 _OWN_METHOD = "a class of the program has a method {}, too; give that method another name"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
-_KEPT = "stays for other files of the program, which keep contexts of v1"
 _IS = "compare the protocol with `==`, not with `is`: it becomes a text"
 _TRUTH = "compare the protocol with `==` and a protocol: it becomes a text, which is always true"
 #: The outcome of a use, by its node, or by the call that it is a part of.
@@ -212,7 +207,8 @@ def _units(facts: FileFacts) -> list[_Unit]:
         if unit.stays and not takers.isdisjoint(site.whole for site in unit.sites):
             memory = replace(memory, stays=unit.stays)
     if memory.sites and facts.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
-        memory = replace(memory, stays=_first(MEMORY, _HANDED, facts))
+        reason = facts.beside.reason_of(Keeps.REGIONS, Keeps.REQUESTS)
+        memory = replace(memory, stays=_first(MEMORY, reason, facts))
     alone = []
     for group in groups:
         unit = by_kind[group.kind]
@@ -295,15 +291,25 @@ def _lost(
     for kind, sites in strays.items():
         lost.update((kind, _own_method(site)) for site in sites if _may_be_own(site, facts))
     if facts.beside.starts or unreadable:
-        lost[INFER] = unreadable or _first(("TS050",), _STARTS, facts)
+        places = facts.beside.starts or [""]
+        lost[INFER] = unreadable or _first(("TS050",), _STARTS.format(places[0]), facts)
     for kind in CONTEXTS:
-        if kind.rpartition(".")[2] in facts.beside.replaced:
-            lost[kind] = _first((CREATIONS[kind],), _REPLACED, facts)
+        place = facts.beside.replaced.get(kind.rpartition(".")[2])
+        if place is not None:
+            lost[kind] = _first((CREATIONS[kind],), _REPLACED.format(place), facts)
     if facts.errors_stay:
-        keepers = facts.beside.error_keepers
-        reason = _CAUGHT.format(" and ".join(keepers)) if keepers else _ERRORS
-        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, facts))
+        lost = dict.fromkeys(CONTEXTS, _kept_for_errors(facts))
     return lost
+
+
+def _kept_for_errors(facts: FileFacts) -> Keep:
+    """Return why all contexts stay: for errors whose ids the program reads, or for other files."""
+    reason = _ERRORS
+    if not facts.has("TS016", "TS017") and facts.beside.asks_errors:
+        reason = _ERRORS_ELSEWHERE.format(facts.beside.asks_errors[0])
+    elif Keeps.ERRORS in facts.beside.kept:
+        reason = facts.beside.reason_of(Keeps.ERRORS)
+    return _first(("TS016", "TS017"), reason, facts)
 
 
 def _may_be_own(site: Site, facts: FileFacts) -> bool:
@@ -455,8 +461,10 @@ def _kept(staying: Sequence[Keep], row: UnsafeChange, facts: FileFacts) -> Refus
     if staying:
         place = facts.source.place(getattr(staying[0].node, "lineno", 1))
         return Refused(f"stays because of {place}: {staying[0].reason}", by_option=True)
-    is_kept = facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}
-    return Refused(_KEPT if is_kept else reason_of([row]), by_option=True)
+    reason = reason_of([row])
+    if facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}:
+        reason = facts.beside.reason_of(Keeps.CONTEXTS, Keeps.REQUESTS)
+    return Refused(reason, by_option=True)
 
 
 def _left_constant(site: Site, refused: Refused, facts: FileFacts) -> SiteOutcome:
@@ -479,10 +487,6 @@ def outcome_of(site: Site, outcomes: Outcomes) -> SiteOutcome | None:
 
 def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
     """Yield the plans for all uses in a unit. Raise Refused at one that cannot be rewritten."""
-    if Keeps.HANDED in facts.beside.kept and INFER in unit.kinds:
-        starts = any(Contexts(group, facts).starts for group in unit.groups)
-        if starts or unit.is_handed:  # callbacks of other files get contexts, too
-            raise Refused(_KEPT_ELSEWHERE, node=unit.first_node)
     renamed = {site.node: site.id for site in facts.sites if site.id in RENAMED}
     for group in unit.groups:
         if facts.has_processes and _may_be_inherited(group, facts):
@@ -497,7 +501,7 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
         _check_allowed(unsafe, closed, facts)
         contexts = _contexts(group, unit, facts)
         for call in group.creations:
-            plan = _at(call, client, facts, contexts, CREATIONS[group.kind])
+            plan = _client(call, facts, contexts)
             yield call, replace(plan, unsafe=(*plan.unsafe, *unsafe))
         for call in group.calls:
             yield call, _use(call, facts, contexts)
@@ -509,6 +513,23 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
     strays = {site.whole: site for site in unit.sites}
     for node, site in strays.items():
         yield node, _at(node, _stray, facts, site)
+    if Keeps.HANDED in facts.beside.kept and INFER in unit.kinds:
+        starts = any(Contexts(group, facts).starts for group in unit.groups)
+        if starts or unit.is_handed:  # callbacks of other files get contexts, too
+            raise Refused(facts.beside.reason_of(Keeps.HANDED), node=unit.first_node)
+
+
+def _client(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
+    """Return the plan for a context. The reason to refuse names what gets the context."""
+    group = contexts.group
+    try:
+        return _at(call, client, facts, contexts, CREATIONS[group.kind])
+    except Refused as refused:
+        if not group.escapes:
+            raise
+        place = facts.source.place(getattr(group.escapes[0], "lineno", call.lineno))
+        reason = str(refused).replace("that code", f"the code that gets it in {place}")
+        raise Refused(reason, refused.by_option, refused.node) from None
 
 
 def _check_allowed(

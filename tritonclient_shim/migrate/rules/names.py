@@ -16,6 +16,7 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.edits import Define, Edit, Import, Remove, new_text, replaced
 from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -266,7 +267,9 @@ def _stays_for_ids(facts: FileFacts) -> str:
     asking = [site.node for site in facts.sites if site.id in ("TS016", "TS017")]
     if asking:
         return f"stays because of {facts.source.place(asking[0].lineno)}: only v1's errors have ids"
-    return "stays for other files of the program, which catch v1's exception or read its ids"
+    if facts.beside.asks_errors:
+        return f"{facts.beside.asks_errors[0]} reads the ids of errors, which only v1's have"
+    return facts.beside.reason_of(Keeps.ERRORS)
 
 
 def error_id(node: ast.AST, facts: FileFacts) -> Plan:
