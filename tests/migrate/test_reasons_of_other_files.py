@@ -82,3 +82,21 @@ def test_code_that_gets_a_context(tmp_path: Path, capsys: pytest.CaptureFixture[
         "unsafe: the code that gets it in line 4 may use more of a context than `run` and `close`; "
         "--unsafe rewrites it (row 9)"
     ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", _ONE_FILE)
+def test_comments_of_a_second_run(name: str, tmp_path: Path) -> None:
+    """A comment names the file alone: lines move, and another run would add another comment."""
+    files, _ = _ONE_FILE[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    command = ["migrate", "--write", "--unsafe", str(tmp_path)]
+    main(command)
+    first = {path: (tmp_path / path).read_text() for path in files}
+    for path, text in first.items():
+        (tmp_path / path).write_text(f"# moved\n{text}")
+    main(command)
+    assert {path: (tmp_path / path).read_text() for path in files} == {
+        path: f"# moved\n{text}" for path, text in first.items()
+    }
