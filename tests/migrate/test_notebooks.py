@@ -163,6 +163,10 @@ def test_functions_stand_in_the_cell_of_the_import(tmp_path: Path) -> None:
     [
         ("ctx = InferContext('u', 1, 'm')\nctx", "print a text of your own in cell 3, line 2"),
         ("ServerStatusContext('u', 1).get_server_status()", "print a text of your own in cell 3"),
+        ("p = ProtocolType.GRPC\n1, [('p', p)]", "print a text of your own in cell 3, line 2"),
+        ("{'m': ServerStatusContext('u', 1).get_server_status()}", "print a text of your own in"),
+        ("class Own:\n  p = ProtocolType.GRPC\nOwn()", "print a text of your own in cell 3"),
+        ("{'O': InferContext.ResultFormat.RAW}", "print a text of your own in cell 3, line 1"),
         ("%time InferContext('u', 1,\n  'm').run(i, o)", "write the statement of cell 3, line 1"),
         ("%%writefile x.py\nInferContext('u', 1, 'm')", "cell 3 does not run in the notebook"),
         ("%%sql\nInferContext('u', 1, 'm')", "cell 3 does not run in the notebook"),
@@ -175,6 +179,26 @@ def test_notebook_that_stays(cell: str, reason: str, tmp_path: Path) -> None:
     migration = _migrated(tmp_path / "book.ipynb", [cell], unsafe=True)
     assert migration.after == migration.before
     assert _reasons(migration)["TS001"].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *("'done'", "3", "np.float32", "len(images), np.argmax", "arrays", "arrays[0].shape"),
+        *("arrays[0].shape, arrays[0].argmax()", "(1, [(name, len(arrays))])"),
+        *("config.max_batch_size, [i.name for i in config.input]", "{'best': arrays[0].max()}"),
+    ],
+)
+def test_values_that_a_notebook_shows(shown: str, tmp_path: Path) -> None:
+    """Numbers, texts, arrays, and tuples, lists and dicts of these, are shown as before."""
+    cells = (
+        ["ctx = InferContext('u', 1, name)\n", "status = ServerStatusContext('u', 1, name)"],
+        ["arrays = ctx.run(i, {'O': InferContext.ResultFormat.RAW})['O']"],
+        ["config = status.get_server_status().model_status[name].config\n", shown],
+    )
+    migration = _migrated(tmp_path / "book.ipynb", ["name = 'm'"], *cells, unsafe=True)
+    assert _reasons(migration) == {}
+    assert _sources(migration.after)[4].endswith(shown)
 
 
 def test_lines_of_several_rows_with_a_magic(tmp_path: Path) -> None:

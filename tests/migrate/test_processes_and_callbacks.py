@@ -182,3 +182,65 @@ def test_pool_of_threads() -> None:
     ):
         assert todo(migrated(f"{line}\n{STAR}{source}", unsafe=False)) == []
     assert "InferContext" in body(f"import multiprocessing\n{source}", unsafe=False)
+
+
+_WORKERS = """import multiprocessing
+import sys
+import numpy as np
+from multiprocessing import Pool, Process, Queue
+from tensorrtserver.api import *
+
+ctx = None
+
+def connect():
+    global ctx
+    ctx = InferContext(sys.argv[1], ProtocolType.HTTP, "identity_int32")
+
+def square(n):
+    outputs = {{"OUTPUT0": InferContext.ResultFormat.RAW}}
+    return int(ctx.run({{"INPUT0": [np.array([n * n], np.int32)]}}, outputs)["OUTPUT0"][0][0])
+
+def work(tasks, results):
+    {work}
+    for n in iter(tasks.get, None):
+        results.put(square(n))
+    ctx.close()
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    {main}
+    with Pool(2, connect) as pool:
+        print(pool.map(square, range(4)))
+    tasks, results = Queue(), Queue()
+    process = {process}
+    process.start()
+    for n in [3, 4, None]:
+        tasks.put(n)
+    print([results.get(), results.get()])
+    process.join()
+"""
+_PROCESS = "Process(target=work, args=(tasks, results))"
+
+
+def test_context_that_only_new_processes_make(triton: TritonServer, tmp_path: Path) -> None:
+    """A function that only the functions of new processes call connects in these."""
+    source = _WORKERS.format(work="connect()", main="pass", process=_PROCESS)
+    assert todo(migrated(source)) == []
+    _same(source, triton.http, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("work", "main", "process"),
+    [
+        ("connect()", "connect()", _PROCESS),
+        ("connect()", "work(Queue(), Queue())", _PROCESS),
+        ("connect()", "first = connect", _PROCESS),
+        ("connect(); Process(target=square, args=(3,)).start()", "pass", _PROCESS),
+        ("connect()", "pass", "threading.Thread(target=work, args=(tasks, results))"),
+        ("connect()", "Process = Thread", _PROCESS),
+    ],
+)
+def test_context_that_a_parent_may_make(work: str, main: str, process: str) -> None:
+    """A context stays if the parent may call what connects, or a child may start processes."""
+    migration = migrated(_WORKERS.format(work=work, main=main, process=process))
+    assert "11:TS050" in todo(migration)

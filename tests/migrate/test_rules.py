@@ -646,10 +646,33 @@ def test_text_in_a_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    "test", ["if p is ProtocolType.HTTP: 0", "x = p and 1", "while not p: 0", "if p: 0"]
+    ("test", "new"),
+    [
+        ("if p is ProtocolType.HTTP: 0", 'if p == "http": 0'),
+        ("x = ProtocolType.GRPC is not p", 'x = "grpc" != p'),
+        ("if p is None: 0", "if p is None: 0"),
+        ("x = (p if y else q) is (ProtocolType.HTTP)", 'x = (p if y else q) == "http"'),
+    ],
+)
+def test_protocol_that_is_compared_by_identity(test: str, new: str) -> None:
+    """Two protocols are compared by value. As texts they may be two objects."""
+    source = f"p = ProtocolType.HTTP\nq = ProtocolType.from_str(text)\n{test}\n"
+    assert body(source).endswith(f"q = protocol_name(text)\n{new}\n")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        *("def f(q): return p, q is ProtocolType.HTTP", "x = p is q", "x = p is 0"),
+        *("x = p and 1", "while not p: 0", "if p: 0", "x = p is ProtocolType.HTTP is not q"),
+        "x = (p if z else None) is ProtocolType.HTTP",
+    ],
 )
 def test_protocol_that_is_an_object_or_true(test: str) -> None:
-    """A protocol stays v1's if the program asks if it is true, or which object it is."""
+    """A protocol stays v1's if the program asks if it is true, or which object it is.
+
+    A number is no protocol, and is not v1's object.
+    """
     source = f'p = ProtocolType.HTTP\nServerHealthContext("u", p).is_live()\n{test}\n'
     text = migrated(STAR + source).after.decode()
     assert "p = ProtocolType.HTTP\n" in text and text.endswith(f"{test}\n")
@@ -752,7 +775,12 @@ def test_reason_for_hidden_inputs() -> None:
         (
             "class A:\n    def f(self):\n        self.c = InferContext('u', 1, 'm')\n"
             "        self.run = partial(self.c.run, outputs=o)\n",
-            "call the method where its arguments are, instead of handing it on",
+            "write `lambda: self.c.run(…)` with its arguments in place of `self.c.run`; "
+            "--unsafe rewrites it (row 9)",
+        ),
+        (
+            f"{CONTEXT}pool.submit(ctx.async_run, f, i, o)\n",
+            "write `lambda: ctx.async_run(…)` with its arguments in place of `ctx.async_run`",
         ),
         (
             "InferContext('u', ProtocolType[name], 'm').run(i, o)\n",
@@ -921,7 +949,7 @@ def _reasons(source: str, unsafe: bool = True) -> dict[str, str]:
 
 def test_reasons_name_the_line_of_the_cause() -> None:
     """A use that stays for another one names its line."""
-    source = "p = ProtocolType.GRPC\nq = p is ProtocolType.HTTP\n"
+    source = "p = ProtocolType.GRPC\nq = p is ProtocolType.HTTP is not r\n"
     reasons = _reasons(source)
     assert reasons["3:TS010"] == "compare the protocol with `==`, not with `is`: it becomes a text"
     assert reasons["2:TS010"] == f"stays because of line 3: {reasons['3:TS010']}"

@@ -208,7 +208,7 @@ def facts_of(source: ParsedSource, text: str, options: MigrateOptions, beside: B
         layout=Layout(text, flows.parents),
         has_classes=has_classes,
         may_ask_for_classes=has_classes or beside.may_ask_for_classes or may_ask_for_classes(text),
-        has_threads=bool(_THREADED.search(text)) or beside.linked,
+        has_threads=bool(_THREADED.search(text)) or beside.linked or _hands_on_run(own_sites),
         has_processes=beside.has_processes or starts_processes(text),
         asks=beside.asks or _has(own_sites, "TS057", "TS059", "TS060", "TS061"),
         errors_stay=beside.errors_stay or asks_ids,
@@ -220,6 +220,11 @@ def facts_of(source: ParsedSource, text: str, options: MigrateOptions, beside: B
 def _has(own_sites: Iterable[Site], *ids: str) -> bool:
     """True if one of the uses has one of these ids."""
     return any(site.id in ids for site in own_sites)
+
+
+def _hands_on_run(own_sites: Iterable[Site]) -> bool:
+    """True if other code gets the method ``run`` of a context, and may call it in a thread."""
+    return any(site.id == "TS051" and site.call is None for site in own_sites)
 
 
 def _asks_errors(

@@ -48,7 +48,7 @@ class Migrated:
     uses: _Uses = field(default_factory=list)
     helpers: frozenset[str] = frozenset()  # the functions that its uses call
     helper_facts: frozenset[str] = frozenset()  # what is certain of it, by which these are chosen
-    keeps: frozenset[Keeps] = frozenset()  # of v1, for other files of its program
+    keeps: Mapping[Keeps, str] = field(default_factory=dict)  # of v1, for other files, with places
     is_new: bool = False
 
     @property
@@ -86,7 +86,7 @@ def migrate(
     if result.text != text:
         is_file = not is_notebook(source)
         after = new.encode(encoding) if is_file else with_cells(source, data, new)
-    keeps = keeps_of(result.uses, result.keeps_handed) if beside.linked else frozenset()
+    keeps = keeps_of(result.uses, result.keeps_handed) if beside.linked else {}
     return Migrated(
         path=path,
         before=data,

@@ -23,6 +23,7 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.facts import CONFIGS, FileFacts
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
+from tritonclient_shim.migrate.new_processes import functions_of_processes
 from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
@@ -36,41 +37,38 @@ from tritonclient_shim.migrate.rules import (
     planned,
 )
 from tritonclient_shim.migrate.rules.contexts import class_itself, client
-from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats
+from tritonclient_shim.migrate.rules.infer import has_regions, hidden_formats, refused_arrays
 from tritonclient_shim.migrate.rules.models import CLASS, REQUESTS, Contexts, Form, form_of
 from tritonclient_shim.migrate.rules.names import (
     FORMS,
+    is_certain_identity,
     is_protocol,
     is_test,
 )
-from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+from tritonclient_shim.migrate.unsafe import UnsafeChange, numbers_of, reason_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
 from tritonclient_shim.scan.sites import UNMISTAKABLE, Site, arguments, first_parameter
+from tritonclient_shim.scan.values import BoundMethod
 
 INFER = f"{API}.InferContext"
 STATUS = f"{API}.ServerStatusContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _CONSTANTS = {**FORMATS, **PROTOCOLS}
 _UNKNOWN = "create the context in the file that uses it"
-_METHOD_ITSELF = "call the method where its arguments are, instead of handing it on"
+_METHOD_ITSELF = "write `lambda: {0}(…)` with its arguments in place of `{0}`"
 _SHARED = "write its outputs, with their formats, in the call: a context that stays has them, too"
 _APART = "use contexts with shared memory apart from classes that derive from them"
 _ERRORS = "drop the ids of errors: only v1 had them"
-_STARTS = "import v1 in all files that start or fetch asynchronous requests"
-_HANDED = "other files of the program keep contexts or regions, which may get its handles"
-_KEPT_ELSEWHERE = (
-    "other files of the program keep uses of such contexts; rewrite these by hand first"
-)
-_CAUGHT = "{} keeps v1's exception, which catches no error of a client"
+_STARTS = "import v1 in all files that start or fetch asynchronous requests: {} does, without it"
+_ERRORS_ELSEWHERE = "{} reads the ids of errors, which only v1's have"
 _INHERITED = "connect in the process that sends: a forked one cannot use its parent's connection"
-_REPLACED = "other files of the program may replace the class in this one"
+_REPLACED = "{} may replace the class in this file"
 _OWN_METHOD = "a class of the program has a method {}, too; give that method another name"
 _HANDED_ON = "code that gets it may expect v1's context"
 _IN_TEXT = "print a name of your own in place of the context"
-_KEPT = "stays for other files of the program, which keep contexts of v1"
 _IS = "compare the protocol with `==`, not with `is`: it becomes a text"
 _TRUTH = "compare the protocol with `==` and a protocol: it becomes a text, which is always true"
 #: The outcome of a use, by its node, or by the call that it is a part of.
@@ -199,16 +197,17 @@ def _units(facts: FileFacts) -> list[_Unit]:
     groups = _groups(facts)
     strays = _strays(facts, groups)
     lost = _lost(facts, groups, strays)
-    takers = {site.call for site in facts.sites if _takes_regions(site, facts)}
+    takers = {site.whole for site in facts.sites if _takes_regions(site, facts)}
     memory = _Unit((), tuple(site for site in facts.sites if site.id in MEMORY))
     by_kind: dict[str, _Unit] = {}
     for kind in CONTEXTS:
         unit = _Unit((), tuple(strays.get(kind, ())), kind, lost.get(kind))
         by_kind[kind] = unit
-        if unit.stays and not takers.isdisjoint(site.call for site in unit.sites):
+        if unit.stays and not takers.isdisjoint(site.whole for site in unit.sites):
             memory = replace(memory, stays=unit.stays)
     if memory.sites and facts.beside.kept & {Keeps.REQUESTS, Keeps.REGIONS}:
-        memory = replace(memory, stays=_first(MEMORY, _HANDED, facts))
+        reason = facts.beside.reason_of(Keeps.REGIONS, Keeps.REQUESTS)
+        memory = replace(memory, stays=_first(MEMORY, reason, facts))
     alone = []
     for group in groups:
         unit = by_kind[group.kind]
@@ -237,8 +236,13 @@ def _groups(facts: FileFacts) -> list[Group]:
 
 
 def _takes_regions(site: Site, facts: FileFacts) -> bool:
-    """True if a use takes a handle of shared memory, or a request may have one."""
-    if site.id in REQUESTS and site.call is not None:
+    """True if a use takes a handle of shared memory, or a request may have one.
+
+    A method that is handed on may get one, too.
+    """
+    if site.id in REQUESTS:
+        if site.call is None:
+            return True
         return has_regions(site.call, arguments(PARAMETERS[site.id], site.call), facts)
     return site.id in ("TS041", "TS042", "TS043")
 
@@ -277,22 +281,34 @@ def _lost(
     facts: FileFacts, groups: list[Group], strays: Mapping[str, list[Site]]
 ) -> dict[str, Keep]:
     """Return why all contexts of a class stay, for each class whose contexts do."""
-    lost = {kind: _unknown(kind, sites) for kind, sites in strays.items()}
-    if facts.options.allows(UnsafeChange.OBJECT):
+    lost = {kind: _unknown(kind, sites, facts) for kind, sites in strays.items()}
+    methods = _methods_handed_on(strays.get(INFER, []))
+    are_known = all(_is_run_of_contexts(method, facts) for method in methods)
+    if are_known and facts.options.allows(UnsafeChange.OBJECT):
         lost.pop(INFER, None)
     unreadable = _refusal(FORMS, facts)
     for kind, sites in strays.items():
         lost.update((kind, _own_method(site)) for site in sites if _may_be_own(site, facts))
     if facts.beside.starts or unreadable:
-        lost[INFER] = unreadable or _first(("TS050",), _STARTS, facts)
+        places = facts.beside.starts or [""]
+        lost[INFER] = unreadable or _first(("TS050",), _STARTS.format(places[0]), facts)
     for kind in CONTEXTS:
-        if kind.rpartition(".")[2] in facts.beside.replaced:
-            lost[kind] = _first((CREATIONS[kind],), _REPLACED, facts)
+        place = facts.beside.replaced.get(kind.rpartition(".")[2])
+        if place is not None:
+            lost[kind] = _first((CREATIONS[kind],), _REPLACED.format(place), facts)
     if facts.errors_stay:
-        keepers = facts.beside.error_keepers
-        reason = _CAUGHT.format(" and ".join(keepers)) if keepers else _ERRORS
-        lost = dict.fromkeys(CONTEXTS, _first(("TS016", "TS017"), reason, facts))
+        lost = dict.fromkeys(CONTEXTS, _kept_for_errors(facts))
     return lost
+
+
+def _kept_for_errors(facts: FileFacts) -> Keep:
+    """Return why all contexts stay: for errors whose ids the program reads, or for other files."""
+    reason = _ERRORS
+    if not facts.has("TS016", "TS017") and facts.beside.asks_errors:
+        reason = _ERRORS_ELSEWHERE.format(facts.beside.asks_errors[0])
+    elif Keeps.ERRORS in facts.beside.kept:
+        reason = facts.beside.reason_of(Keeps.ERRORS)
+    return _first(("TS016", "TS017"), reason, facts)
 
 
 def _may_be_own(site: Site, facts: FileFacts) -> bool:
@@ -307,11 +323,18 @@ def _own_method(site: Site) -> Keep:
     return Keep(_OWN_METHOD.format(last_name(site.node)), site.whole)
 
 
-def _unknown(kind: str, strays: list[Site]) -> Keep:
+def _methods_handed_on(strays: list[Site]) -> list[ast.expr | ast.stmt]:
+    """Return the methods of contexts that are read and not called."""
+    return [site.node for site in strays if site.call is None and site.id in METHODS]
+
+
+def _unknown(kind: str, strays: list[Site], facts: FileFacts) -> Keep:
     """Return why contexts stay of which other code makes or gets some."""
-    handed_on = [site.node for site in strays if site.call is None and site.id in METHODS]
-    if handed_on:
-        return Keep(_METHOD_ITSELF, handed_on[0])
+    methods = _methods_handed_on(strays)
+    if methods:
+        refusals = {method: _method_itself(method, facts) for method in methods}
+        method = next((x for x in methods if not refusals[x].by_option), methods[0])
+        return keep(refusals[method], method)
     if kind == INFER:
         return Keep(reason_of([UnsafeChange.OBJECT]), strays[0].whole, by_option=True)
     return Keep(_UNKNOWN, strays[0].whole)
@@ -427,7 +450,7 @@ def _reasons_of_constants(
 def _test_of_protocol(facts: FileFacts) -> Refused | None:
     """Return why protocols stay that are compared by ``is``, or tested for their truth."""
     for test in facts.parents_of(is_protocol):
-        if is_test(test):
+        if is_test(test) and not is_certain_identity(test, facts):
             return Refused(_IS if isinstance(test, ast.Compare) else _TRUTH, node=test)
     return None
 
@@ -437,8 +460,10 @@ def _kept(staying: Sequence[Keep], row: UnsafeChange, facts: FileFacts) -> Refus
     if staying:
         place = facts.source.place(getattr(staying[0].node, "lineno", 1))
         return Refused(f"stays because of {place}: {staying[0].reason}", by_option=True)
-    is_kept = facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}
-    return Refused(_KEPT if is_kept else reason_of([row]), by_option=True)
+    reason = reason_of([row])
+    if facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}:
+        reason = facts.beside.reason_of(Keeps.CONTEXTS, Keeps.REQUESTS)
+    return Refused(reason, by_option=True)
 
 
 def _left_constant(site: Site, refused: Refused, facts: FileFacts) -> SiteOutcome:
@@ -461,10 +486,6 @@ def outcome_of(site: Site, outcomes: Outcomes) -> SiteOutcome | None:
 
 def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
     """Yield the plans for all uses in a unit. Raise Refused at one that cannot be rewritten."""
-    if Keeps.HANDED in facts.beside.kept and INFER in unit.kinds:
-        starts = any(Contexts(group, facts).starts for group in unit.groups)
-        if starts or unit.is_handed:  # callbacks of other files get contexts, too
-            raise Refused(_KEPT_ELSEWHERE, node=unit.first_node)
     renamed = {site.node: site.id for site in facts.sites if site.id in RENAMED}
     for group in unit.groups:
         if facts.has_processes and _may_be_inherited(group, facts):
@@ -479,7 +500,7 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
         _check_allowed(unsafe, closed, facts)
         contexts = _contexts(group, unit, facts)
         for call in group.creations:
-            plan = _at(call, client, facts, contexts, CREATIONS[group.kind])
+            plan = _client(call, facts, contexts)
             yield call, replace(plan, unsafe=(*plan.unsafe, *unsafe))
         for call in group.calls:
             yield call, _use(call, facts, contexts)
@@ -491,6 +512,23 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
     strays = {site.whole: site for site in unit.sites}
     for node, site in strays.items():
         yield node, _at(node, _stray, facts, site)
+    if Keeps.HANDED in facts.beside.kept and INFER in unit.kinds:
+        starts = any(Contexts(group, facts).starts for group in unit.groups)
+        if starts or unit.is_handed:  # callbacks of other files get contexts, too
+            raise Refused(facts.beside.reason_of(Keeps.HANDED), node=unit.first_node)
+
+
+def _client(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
+    """Return the plan for a context. The reason to refuse names what gets the context."""
+    group = contexts.group
+    try:
+        return _at(call, client, facts, contexts, CREATIONS[group.kind])
+    except Refused as refused:
+        if not group.escapes:
+            raise
+        place = facts.source.place(getattr(group.escapes[0], "lineno", call.lineno))
+        reason = str(refused).replace("that code", f"the code that gets it in {place}")
+        raise Refused(reason, refused.by_option, refused.node) from None
 
 
 def _check_allowed(
@@ -507,7 +545,8 @@ def _check_allowed(
 def _may_be_inherited(group: Group, facts: FileFacts) -> bool:
     """True if a process may use contexts that its parent has made.
 
-    It makes them itself in the function that uses them, or in a function that it starts with.
+    It makes them itself in the function that uses them, or in a function that only new processes
+    call.
     """
     places = facts.evaluator.scopes.places
     called = {last_name(call.func) for call in facts.evaluator.scopes.calls}
@@ -515,6 +554,7 @@ def _may_be_inherited(group: Group, facts: FileFacts) -> bool:
     if len(scopes) == 1 and all(places[call].scope in scopes for call in group.calls):
         return bool(group.escapes) or "fork" in called
     names = {getattr(scope.node, "name", "__init__") for scope in scopes}
+    names -= functions_of_processes(facts)
     return "__init__" in names or not called.isdisjoint(names)
 
 
@@ -547,7 +587,7 @@ def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
         raise Refused(BY_HAND[site.id])
     if site.id in METHODS:
         if not isinstance(node, ast.Call):
-            raise Refused(_METHOD_ITSELF)
+            return _run_itself(node, facts)
         if first_parameter(node, facts.evaluator):
             if last_name(node.func) not in ("run", "correlation_id"):
                 raise Refused("call the method of a context, not of its class")
@@ -561,6 +601,36 @@ def _stray(node: ast.AST, facts: FileFacts, site: Site) -> Plan:
         made = Contexts(Group(INFER, (node,)), facts, Form.OBJECT, escapes=True)
         return client(node, facts, made, site.id)
     return class_itself(site.node, facts)
+
+
+def _method_itself(node: ast.AST, facts: FileFacts) -> Refused:
+    """Return why a method that is handed on stays, unless an option rewrites it."""
+    reason = _METHOD_ITSELF.format(" ".join(facts.text(node).split()))
+    is_known = _is_run_of_contexts(node, facts)
+    rows = numbers_of([UnsafeChange.OBJECT])
+    return Refused(f"{reason}; --unsafe rewrites it ({rows})" if is_known else reason, is_known)
+
+
+def _is_run_of_contexts(node: ast.AST, facts: FileFacts) -> bool:
+    """True for the method ``run`` that is handed on, if that of an object does for it.
+
+    Outputs of another file, and tensors in shared memory, may be none that the object takes.
+    """
+    values = facts.evaluator.of(node)
+    methods = [value for value in values if isinstance(value, BoundMethod)]
+    is_run = len(methods) == len(values) and {value.name for value in methods} == {"run"}
+    is_asked = isinstance(facts.flows.parents[node], ast.Attribute)
+    may_have_regions = facts.beside.has_regions or facts.has("TS040", "TS081", "TS086")
+    return is_run and not (is_asked or may_have_regions or facts.beside.linked)
+
+
+def _run_itself(node: ast.AST, facts: FileFacts) -> Plan:
+    """Return the plan for a method that is handed on."""
+    if not _is_run_of_contexts(node, facts):
+        raise _method_itself(node, facts)
+    unsafe = [UnsafeChange.DECIMALS] if facts.has_classes else []
+    unsafe += [UnsafeChange.OBJECT, *refused_arrays(facts)]
+    return unchanged("run of an InferModel", tuple(unsafe))
 
 
 def _at(node: ast.AST, rule: Callable[..., Plan], facts: FileFacts, *more: object) -> Plan:

@@ -11,6 +11,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.scan.imports import is_of_v1
 from tritonclient_shim.scan.sources import (
     CELL,
     ParsedSource,
@@ -18,6 +19,7 @@ from tritonclient_shim.scan.sources import (
     restored,
     texts_of,
 )
+from tritonclient_shim.scan.values import BoundMethod, Instance, LocalClass, Value, element
 
 #: The comment behind a line of Python that stands for a line with a magic.
 _MARK = "  # tritonclient-shim: line {}"
@@ -81,9 +83,31 @@ def reason_to_stay(facts: FileFacts) -> str:
         if magic.python.strip() and not _is_statement(magic.python):
             return f"write the statement of {source.place(magic.line)} into one line"
     for shown in source.shown():
-        if facts.evaluator.of(shown.value):
+        if _shows_v1(shown.value, facts):
             return f"print a text of your own in {source.place(shown.lineno)}: it shows v1's object"
     return ""
+
+
+def _shows_v1(node: ast.expr, facts: FileFacts) -> bool:
+    """True if what a notebook shows may have an object or constant of v1."""
+    values = facts.evaluator.of(node)
+    while values:
+        if any(map(_is_of_v1, values)):
+            return True
+        values = element(values)
+    return False
+
+
+def _is_of_v1(value: Value) -> bool:
+    """True for an object, method, class, constant or module of v1.
+
+    An object of the file may have one, and show it.
+    """
+    if isinstance(value, LocalClass):
+        return value.is_object
+    if isinstance(value, BoundMethod):
+        return isinstance(value.owner, Instance) or any(map(_is_of_v1, value.owner.any))
+    return isinstance(value, Instance) or is_of_v1(str(getattr(value, "name", "")))
 
 
 def damage(source: ParsedSource, new: str) -> str:

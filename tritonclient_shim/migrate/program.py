@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Iterable, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.builtin_names import star_builtins
 from tritonclient_shim.migrate.flows import CONTEXTS
@@ -60,13 +60,16 @@ _CLASS_NAMES = frozenset(symbol.rpartition(".")[2] for symbol in CONTEXTS)
 
 
 class Keeps(Enum):
-    """What a file keeps of v1 that other files may give it, or get from it."""
+    """What a file keeps of v1 that other files may give it, or get from it.
+
+    HANDED: contexts for requests that other files make or get.
+    """
 
     CONTEXTS = "contexts or protocols"
-    REQUESTS = "contexts for requests, regions or formats"
-    HANDED = "contexts for requests that other files make or get"
-    ERRORS = "exceptions"
-    REGIONS = "regions of shared memory"
+    REQUESTS = "contexts, regions or formats"
+    HANDED = "contexts"
+    ERRORS = "exception"
+    REGIONS = "regions"
 
 
 class _Import(NamedTuple):
@@ -97,6 +100,19 @@ class _File:
     def names(self) -> _Names:
         """The names that the file reads and binds."""
         return _names_in(self.path, self.text)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, for reasons in other files."""
+        return _name_of(self.path)
+
+    def place(self, mark: re.Pattern[bytes]) -> str:
+        """Return the name of the first line with a mark; that of the file if it has none."""
+        match = mark.search(self.text)
+        if match is None or self.path.endswith(".ipynb"):  # whose lines are of JSON
+            return self.name
+        lines = self.text[: match.start()].count(b"\n") + 1
+        return f"{self.name}, line {lines},"
 
     @cached_property
     def has_classes(self) -> bool:
@@ -200,26 +216,26 @@ class Program:
             self._imported[path] = {*self._modules(path), *self._fixtures(path)} - {path}
             for module in self._imported[path]:
                 self._importers[module].add(path)
-        #: what files keep, by path
-        self._kept: defaultdict[str, frozenset[Keeps]] = defaultdict(frozenset)
+        #: what files keep, each with its first place, by path
+        self._kept: defaultdict[str, dict[Keeps, str]] = defaultdict(dict)
         for path in () if is_whole else set(self._files).difference(given):
             self.keep_all(path)
-        for path, file in self._files.items():
+        for file in self._files.values():
             if not file.may_use_v1:  # it has v1's names from other files
-                self.keep(path, [Keeps.CONTEXTS] if _LEGACY.search(file.text) else [])
-                is_sender = _REQUESTS.search(file.text)
-                self.keep(path, [Keeps.REQUESTS, Keeps.HANDED] if is_sender else [])
+                self._keep_marked(file, {Keeps.CONTEXTS: _LEGACY})
+                self._keep_marked(file, dict.fromkeys((Keeps.REQUESTS, Keeps.HANDED), _REQUESTS))
         #: files with their new texts, by path
         self._migrated = dict(self._files)
 
     @property
     def kept(self) -> dict[str, frozenset[Keeps]]:
         """Return a copy of what files keep, by their paths."""
-        return dict(self._kept)
+        return {path: frozenset(keeps) for path, keeps in self._kept.items()}
 
-    def keep(self, path: str, keeps: Iterable[Keeps]) -> None:
-        """Add what a file keeps."""
-        self._kept[os.path.abspath(path)] |= frozenset(keeps)
+    def keep(self, path: str, keeps: Mapping[Keeps, str]) -> None:
+        """Add what a file keeps, each with its place. The first place stays."""
+        own = os.path.abspath(path)
+        self._kept[own] = {**keeps, **self._kept[own]}
 
     def keep_all(self, path: str) -> None:
         """Add what a file has of v1, because nothing of it is rewritten."""
@@ -234,7 +250,12 @@ class Program:
             Keeps.ERRORS: re.compile(b"InferenceServerException"),
             Keeps.REGIONS: re.compile(b"shared_memory"),
         }
-        self.keep(own, (keeps for keeps, mark in marks.items() if mark.search(file.text)))
+        self._keep_marked(file, marks)
+
+    def _keep_marked(self, file: _File, marks: Mapping[Keeps, re.Pattern[bytes]]) -> None:
+        """Add what a file keeps whose text has marks."""
+        found = {keeps: mark for keeps, mark in marks.items() if mark.search(file.text)}
+        self.keep(file.path, {keeps: file.place(mark) for keeps, mark in found.items()})
 
     def replace(self, path: str, text: bytes) -> None:
         """Keep the new text of a file."""
@@ -299,8 +320,8 @@ class Program:
         above = _reachable([path], self._importers) - {path}
         return [self._files[other] for other in sorted(above)]
 
-    def keeps(self, path: str) -> frozenset[Keeps]:
-        """Return what a file keeps of v1."""
+    def keeps(self, path: str) -> Mapping[Keeps, str]:
+        """Return what a file keeps of v1, each with its place."""
         return self._kept[path]
 
     def _fixtures(self, path: str) -> Iterator[str]:
@@ -335,7 +356,7 @@ class _Names(NamedTuple):
     free: frozenset[str]  # variables that it binds by imports or not at all, and names in texts
     attributes: frozenset[str]  # but those of objects of its own classes
     methods: frozenset[str]  # of its classes, which may replace those of their base classes
-    replaced: frozenset[str]  # classes of v1 that it may replace in other files
+    replaced: dict[str, int]  # classes of v1 that it may replace in other files, with lines
     bound: frozenset[str]  # but those of its imports
     #: names that it reads only below its import of them, with the module
     origins: frozenset[tuple[str, _Import]]
@@ -354,16 +375,18 @@ class Beside:
         self._program = program
         self._path = path
         self.linked = bool(related)  # the file runs together with another file of its program
+        self.others = [file.name for file in related]
         self.has_classes = any(file.has_classes for file in related)
-        #: files that have v1's names from other files send asynchronous requests
-        self.starts = any(x.starts_requests for x in related if not x.may_use_v1)
+        #: the places of asynchronous requests in files that have v1's names from other files
+        indirect = [file for file in related if not file.may_use_v1]
+        self.starts = [file.place(_ASYNC) for file in indirect if file.starts_requests]
         kept: frozenset[Keeps] = frozenset().union(*(program.keeps(x.path) for x in related))
         self.kept = kept  # by the other files
+        self._keepers = {file: program.keeps(file.path) for file in related}
+        #: the places where other files ask errors for their ids
+        self.asks_errors = [file.place(_ERROR_IDS) for file in related if file.asks_errors]
         #: other files ask errors for their ids, or catch errors of v1 alone
-        self.errors_stay = Keeps.ERRORS in kept or any(file.asks_errors for file in related)
-        #: the names of the files that keep v1's exception
-        keepers = [file.path for file in related if Keeps.ERRORS in program.keeps(file.path)]
-        self.error_keepers = [os.path.basename(keeper) for keeper in keepers]
+        self.errors_stay = Keeps.ERRORS in kept or bool(self.asks_errors)
         #: other files may catch v1's exception
         self.names_errors = any(file.names_errors for file in related)
         self.asks = any(file.asks_contexts for file in related)  # for last requests
@@ -374,11 +397,12 @@ class Beside:
         self.has_regions = any(file.has_regions for file in related)
         free: set[str] = set()
         attributes: set[str] = set()
-        #: classes of v1 that other files may replace
-        self.replaced: set[str] = set()
+        #: classes of v1 that other files may replace, each with a place
+        self.replaced: dict[str, str] = {}
         for file in related:
             attributes |= file.names.attributes | file.names.methods
-            self.replaced |= file.names.replaced
+            for class_name, line in file.names.replaced.items():
+                self.replaced[class_name] = f"{file.name}, line {line},"
         #: names that importers with a star import bind: they would get others of this file
         self.names: set[str] = set()
         #: names that importers read once they are migrated
@@ -396,6 +420,16 @@ class Beside:
         self.own_methods: set[str] = set().union(*(file.names.own_methods for file in related))
         #: the methods of the classes of other files in which v1 has no part, by class
         self.classes = _classes_without_v1(file.names.classes for file in related)
+
+    def reason_of(self, *keeps: Keeps) -> str:
+        """Return what another file keeps, with its place, for the reason of a use that stays."""
+        for file, places in self._keepers.items():
+            for kind in keeps:
+                if kind in places and file.may_use_v1:
+                    return f"{places[kind]} keeps v1's {kind.value}; rewrite it first"
+                if kind in places:
+                    return f"{places[kind]} has v1's names from another file; import v1 there"
+        return "other files of the program keep uses of v1"
 
     def star_names(self, level: int, module: str) -> set[str]:
         """Return what a star import of the file binds; '' for the names of an unknown module."""
@@ -428,24 +462,40 @@ def starts_processes(text: str) -> bool:
     return bool(_PROCESSES.search(text))
 
 
-def keeps_of(uses: Iterable[tuple[UsageRow, SiteOutcome]], keeps_handed: bool) -> frozenset[Keeps]:
-    """Return what a file keeps of v1, by the outcomes of its uses.
+def keeps_of(
+    uses: Iterable[tuple[UsageRow, SiteOutcome]], keeps_handed: bool
+) -> Mapping[Keeps, str]:
+    """Return what a file keeps of v1, each with its place, by the outcomes of its uses.
 
     ``keeps_handed``: contexts for requests that are kept may be those of other files.
     """
-    left = [row.entry for row, outcome in uses if outcome.todo and row.entry.kind != IMPORT]
-    names = tuple(entry.symbol for entry in left)
-    keeps = set()
-    if any(name.startswith((*CONTEXTS, f"{API}.ProtocolType")) for name in names):
-        keeps.add(Keeps.CONTEXTS)
-    if any(name.startswith(_SENDERS) for name in names):
-        keeps.add(Keeps.REQUESTS)
-        keeps.update([Keeps.HANDED] if keeps_handed else [])
-    if any(name.startswith(_MEMORY) for name in names):
-        keeps.add(Keeps.REGIONS)
-    if any(name.startswith(_ERROR) for name in names):
-        keeps.add(Keeps.ERRORS)
-    return frozenset(keeps)
+    starts = {
+        Keeps.CONTEXTS: (*CONTEXTS, f"{API}.ProtocolType"),
+        Keeps.REQUESTS: _SENDERS,
+        Keeps.HANDED: _SENDERS if keeps_handed else (),
+        Keeps.REGIONS: _MEMORY,
+        Keeps.ERRORS: (_ERROR,),
+    }
+    keeps: dict[Keeps, str] = {}
+    causes_first = sorted(uses, key=lambda use: use[1].what.startswith("stays because"))
+    for row, outcome in causes_first:
+        is_left = outcome.todo and row.entry.kind != IMPORT
+        for kind, names in starts.items():
+            if is_left and row.entry.symbol.startswith(names):
+                keeps.setdefault(kind, _place_of(row))
+    return keeps
+
+
+def _place_of(row: UsageRow) -> str:
+    """Return the name of a use's line, for reasons in other files."""
+    cell = f"cell {row.cell}, " if row.cell else ""
+    return f"{_name_of(row.file)}, {cell}line {row.line},"
+
+
+def _name_of(path: str) -> str:
+    """Return the name of a file; for that of a package, with its folder."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.basename(folder), name) if name == "__init__.py" else name
 
 
 def _text_of(path: str) -> bytes:
@@ -518,18 +568,27 @@ def _names_in(path: str, text: bytes) -> _Names:
     own = set(_own_attributes(nodes))
     attributes = [x for x in nodes if isinstance(x, ast.Attribute) and x not in own]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef) and node.bases]
-    stored = {x.attr for x in attributes if isinstance(x.ctx, ast.Store)}
     texts = set(filter(str.isidentifier, map(_last_word, nodes)))  # for getattr and mocks
     return _Names(
         free=frozenset((variables - bound - star - modules) | imported | texts),
         attributes=frozenset(node.attr for node in attributes),
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
-        replaced=_CLASS_NAMES & (stored | texts),
+        replaced=dict(_replaced_classes([x for x in nodes if x not in own])),
         bound=frozenset(_bound(scopes.module.bindings)),
         origins=frozenset(_origins(tree, nodes)),
         classes=_classes_of(scopes),
         own_methods=own_methods_of(scopes),
     )
+
+
+def _replaced_classes(nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Yield the classes of v1 that a file may replace in others, each with the last such line."""
+    for node in nodes:
+        names = {_last_word(node)}
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+        for name in names & _CLASS_NAMES:
+            yield name, getattr(node, "lineno", 1)
 
 
 def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:

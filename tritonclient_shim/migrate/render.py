@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from tritonclient_shim.migrate.plan import IMPORT, FilePlan
 from tritonclient_shim.migrate.unused import removals
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.scan.sites import Site
+
+#: The line of another file in a reason. A comment does without: the line moves.
+_LINE = re.compile(r",(?: cell \d+,)? line \d+,")
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ def _comments(facts: FileFacts, plan: FilePlan) -> list[Comment]:
             ids[facts.layout.statement(site.whole), outcome.what][site.id] = None
     comments = []
     for (statement, what), own in reversed(ids.items()):
-        text = f"# TODO({', '.join(own)}): {what} ({ENTRIES[next(iter(own))].guide})"
+        reason = _LINE.sub("", what)
+        text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[next(iter(own))].guide})"
         comments.append(Comment(statement, text))
     return comments

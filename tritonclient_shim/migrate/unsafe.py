@@ -47,7 +47,7 @@ class UnsafeChange(Enum):
         "errors of a request come with its future",
     )
     OBJECT = (
-        "a context that other code gets, or a class is derived from → `InferModel`",
+        "a context or its `run` that other code gets, or a class is derived from → `InferModel`",
         "that code may use more of a context than `run` and `close`",
     )
     CONNECT = (

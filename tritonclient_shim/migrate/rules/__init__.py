@@ -62,7 +62,7 @@ METHODS: Mapping[str, Rule] = {
 #: What the author does instead of what no rule rewrites.
 BY_HAND: Mapping[str, str] = {
     **dict.fromkeys(stub.ALL, stub.BY_HAND),
-    "TS031": "the client returns a row for each version; read the names from the rows",
+    "TS031": "call client.get_model_repository_index(): it returns a row for each version",
     "TS056": "call concurrent.futures.wait(futures): get_ready_async_request() has no successor",
     "TS046": names.UNNUMBERED,
 }

@@ -121,7 +121,7 @@ def _request(call: ast.Call, facts: FileFacts, contexts: Contexts) -> lines.Requ
         raise Refused("give the batch size to a variable first: the arrays have it, too")
     known = any(isinstance(value, Items) for value in facts.evaluator.of(arguments["outputs"]))
     if Keeps.REQUESTS in facts.beside.kept and not known:
-        raise Refused("other files of the program keep v1's formats, and may have its outputs")
+        raise Refused(facts.beside.reason_of(Keeps.REQUESTS))
     return lines.Request(call, arguments, facts, contexts)
 
 

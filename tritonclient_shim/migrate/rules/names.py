@@ -16,6 +16,7 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.edits import Define, Edit, Import, Remove, new_text, replaced
 from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
@@ -52,11 +53,55 @@ def is_test(node: ast.AST) -> bool:
     return is_not or isinstance(node, (ast.If, ast.While, ast.Assert, ast.BoolOp))
 
 
+def is_certain_identity(node: ast.AST, facts: FileFacts) -> bool:
+    """True if ``is`` compares a named protocol with another protocol, or anything with None.
+
+    With texts, ``==`` has the result that ``is`` had.
+    """
+    if not isinstance(node, ast.Compare) or len(node.ops) > 1:
+        return False
+    sides = (node.left, node.comparators[0])
+    if any(isinstance(side, ast.Constant) and side.value is None for side in sides):
+        return True
+    are_protocols = all(_is_only_protocol(side, facts) for side in sides)
+    return are_protocols and any(map(_is_named, sides))
+
+
+def _is_only_protocol(node: ast.expr, facts: FileFacts) -> bool:
+    """True if an expression is one of v1's protocols, and nothing else."""
+    values = facts.evaluator.of(node)
+    return bool(values) and all(map(_is_one_protocol, values))
+
+
+def _is_one_protocol(value: Value) -> bool:
+    """True for a protocol, also one whose name is not known."""
+    return bool(_name_of(value)) or (isinstance(value, Instance) and is_protocol(value))
+
+
+def _is_named(node: ast.expr) -> bool:
+    """True for the name of a protocol, such as ``ProtocolType.GRPC``."""
+    return isinstance(node, ast.Attribute) and node.attr.lower() in PROTOCOLS
+
+
+def _compared_by_value(node: ast.AST, facts: FileFacts) -> list[Edit]:
+    """Return the edit of a comparison by identity that a protocol is in, once."""
+    comparison = facts.flows.parents[node]
+    if not isinstance(comparison, ast.Compare) or not is_certain_identity(comparison, facts):
+        return []
+    left, right = comparison.left, comparison.comparators[0]
+    operators = {ast.Is: "==", ast.IsNot: "!="}
+    operator = operators.get(type(comparison.ops[0]))
+    if operator is None or (node is left and _is_named(right)):
+        return []
+    return [replaced(comparison, f"{{0}} {operator} {{1}}", left, right)]
+
+
 def protocol(node: ast.AST, facts: FileFacts) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``; the class in an annotation → ``str``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
     if name in ("GRPC", "HTTP"):
-        return rewrite(node, facts.quoted(name.lower()))
+        edits = (replaced(node, facts.quoted(name.lower())), *_compared_by_value(node, facts))
+        return Rewrite(facts.quoted(name.lower()), (), edits)
     if isinstance(facts.flows.parents[node], (ast.arg, ast.AnnAssign, ast.FunctionDef)):
         return rewrite(node, "str")
     around = [part for part in facts.flows.around(node) if isinstance(part, ast.arg)]
@@ -222,7 +267,9 @@ def _stays_for_ids(facts: FileFacts) -> str:
     asking = [site.node for site in facts.sites if site.id in ("TS016", "TS017")]
     if asking:
         return f"stays because of {facts.source.place(asking[0].lineno)}: only v1's errors have ids"
-    return "stays for other files of the program, which catch v1's exception or read its ids"
+    if facts.beside.asks_errors:
+        return f"{facts.beside.asks_errors[0]} reads the ids of errors, which only v1's have"
+    return facts.beside.reason_of(Keeps.ERRORS)
 
 
 def error_id(node: ast.AST, facts: FileFacts) -> Plan:

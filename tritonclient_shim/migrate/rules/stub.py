@@ -39,9 +39,7 @@ _LACKS = frozenset(
 )
 _UNSAFE = (UnsafeChange.STUB,)
 BY_HAND = "use a client, or KServe's messages and stub, in place of v1's"
-_ELSEWHERE = (
-    "keep v1's messages in one file: other files of the program may serialize or parse them"
-)
+_ELSEWHERE = "keep v1's messages in one file: {} may serialize or parse them"
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def plan(facts: FileFacts) -> StubPlan:
     names = {site: _NAMES.get(last_name(site.node), "") for site in named}
     refusal = _refusal(sites, names, facts)
     if refusal:
-        has_work = refusal in (BY_HAND, _ELSEWHERE)
+        has_work = refusal not in (NOT_SELECTED, reason_of(_UNSAFE))
         outcomes = []
         for site in sites:
             comment = has_work and site.id != _CODES
@@ -88,7 +86,7 @@ def _refusal(sites: list[Site], names: Mapping[Site, str], facts: FileFacts) -> 
     if asks or _LACKS & facts.flows.attributes or not all(names.values()):
         return BY_HAND
     if facts.beside.linked:
-        return _ELSEWHERE
+        return _ELSEWHERE.format(facts.beside.others[0])
     if not facts.options.selects(*(site.id for site in sites if site.id in CALLS)):
         return NOT_SELECTED
     return "" if facts.options.allows(UnsafeChange.STUB) else reason_of(_UNSAFE)
