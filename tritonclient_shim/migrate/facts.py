@@ -39,6 +39,7 @@ _THREADED = re.compile(
 CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
 _ERROR_IDS = frozenset(("server_id", "request_id"))
+HIDDEN_ARGUMENTS = "name the arguments: some are in a list or dict made elsewhere"
 #: Functions that make text of their arguments.
 _TEXT = frozenset(("str", "repr", "format"))
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -265,11 +266,17 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+def hides_arguments(call: ast.Call) -> bool:
+    """True if ``*`` or ``**`` hides arguments of a call."""
+    has_star = any(isinstance(argument, ast.Starred) for argument in call.args)
+    return has_star or any(keyword.arg is None for keyword in call.keywords)
+
+
 def call_arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
     """Return the expression for each parameter; raise Refused if ``*`` or ``**`` hide any."""
+    if hides_arguments(call):
+        raise Refused(HIDDEN_ARGUMENTS)
     given = {keyword.arg for keyword in call.keywords}
-    if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
-        raise Refused("name the arguments: some are in a list or dict made elsewhere")
     if given - set(names) or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)

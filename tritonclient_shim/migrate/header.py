@@ -265,7 +265,9 @@ def _new_imports(
     above = [part for part in leading if isinstance(part, IMPORT)] or imports[:1] or leading
     anchor = old.anchor or (above[-1] if above else None)
     block = first_block(body, anchor) if isinstance(anchor, IMPORT) else []
-    missing = sorted(lines - made - _present(body, block[-1] if block else anchor))
+    # cells above the one with the import of v1 have run
+    above_all = facts.source.tree.body
+    missing = sorted(lines - made - _present(above_all, block[-1] if block else anchor))
     if not above or anchor is None:
         texts = [*sorted_imports(missing), *([block_of(definitions)] if definitions else []), ""]
         has_texts = bool(missing or definitions)

@@ -7,8 +7,11 @@ import types
 from tritonclient_shim.migrate.helpers.requests import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
+    connect,
     infer,
     model_config,
+    protocol_of,
+    version_name,
 )
 
 
@@ -67,6 +70,22 @@ class InferModel:
     def close(self):
         """Close the client."""
         self.client.close()
+
+
+def infer_model(
+    url,
+    protocol,
+    model_name,
+    model_version=None,
+    verbose=False,
+    correlation_id=0,
+    streaming=False,
+    http_headers=None,
+):
+    """Return an InferModel, by the arguments of the context that it replaces. No stream opens."""
+    client = connect(protocol_of(protocol), url, http_headers, verbose=verbose)
+    options = {"model_version": version_name(model_version), "sequence_id": int(correlation_id)}
+    return InferModel(client, model_name, **options)
 
 
 class RecordingClient:

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
-from tritonclient_shim.migrate.decisions import Decisions, Plan, Rewrite
+from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, Rewrite
 from tritonclient_shim.migrate.edits import (
     Edit,
     NewCall,
@@ -21,7 +21,7 @@ from tritonclient_shim.migrate.edits import (
     new_text,
     replaced,
 )
-from tritonclient_shim.migrate.facts import FileFacts
+from tritonclient_shim.migrate.facts import HIDDEN_ARGUMENTS, FileFacts, hides_arguments
 from tritonclient_shim.migrate.flows import Group
 from tritonclient_shim.migrate.rules.infer import function_of, refused_arrays
 from tritonclient_shim.migrate.rules.lines import client_module
@@ -39,6 +39,8 @@ from tritonclient_shim.migrate.rules.names import (
     written_protocol,
 )
 from tritonclient_shim.migrate.unsafe import UnsafeChange
+from tritonclient_shim.registry.patterns import PARAMETERS
+from tritonclient_shim.scan.sites import arguments as known_arguments
 
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
@@ -180,8 +182,38 @@ class ClientPlan(Plan):
         return [*placed_class(call.func, facts), new_object]
 
 
+@dataclass(frozen=True)
+class ByArgumentsPlan(ClientPlan):
+    """An object by the arguments of its context, some of which ``*`` or ``**`` hides."""
+
+    @property
+    def headers(self) -> ast.expr:
+        """Return the call: it may give headers."""
+        return self.call
+
+    def edits(self, decisions: Decisions) -> Sequence[Edit]:
+        """Return the edit of the function. The arguments stay."""
+        return [replaced(self.call.func, "{infer_model}")]
+
+
+def _by_arguments(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Plan:
+    """Return the plan for a context whose arguments are hidden."""
+    has_regions = facts.has("TS081", "TS086") or facts.beside.has_regions
+    is_unbound = parameters_of(call, id, facts)[0] == "self"
+    if contexts.group.kind != CLASS.name or is_unbound or has_regions or contexts.starts:
+        raise Refused(HIDDEN_ARGUMENTS)
+    protocol = known_arguments(PARAMETERS[id], call).get("protocol")
+    unsafe = [*_unsafe_object(facts)] if contexts.escapes else []
+    if not facts.evaluator.of(protocol):
+        unsafe.append(UnsafeChange.CONNECT)
+    what = "infer_model(…), with the arguments of the context"
+    return ByArgumentsPlan(what, tuple(unsafe), call, id, "", contexts, facts)
+
+
 def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Plan:
     """Return the plan for a client instead of a context, or an object that has the client."""
+    if hides_arguments(call):
+        return _by_arguments(call, facts, contexts, id)
     arguments = context_arguments(call, id, facts)
     protocol = protocol_of(arguments["protocol"], facts)
     is_client = contexts.form is Form.CLIENT

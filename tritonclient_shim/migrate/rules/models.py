@@ -13,7 +13,12 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.decisions import Plan, Refused
 from tritonclient_shim.migrate.edits import Part, new_text
-from tritonclient_shim.migrate.facts import FileFacts, call_arguments, refuse_effects
+from tritonclient_shim.migrate.facts import (
+    FileFacts,
+    call_arguments,
+    hides_arguments,
+    refuse_effects,
+)
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.imports import API
@@ -112,6 +117,8 @@ Rule = Callable[[ast.Call, FileFacts, Contexts], Plan]
 
 def form_of(group: Group, facts: FileFacts) -> Form:
     """Return what contexts become that no other code gets."""
+    if any(map(hides_arguments, (*group.creations, *group.calls))):
+        return Form.OBJECT
     used = {last_name(call.func) for call in group.calls}
     requests = [call for call in group.calls if last_name(call.func) in _SENDING]
     with_id = {site.call for site in facts.sites if site.id == "TS111"}
