@@ -43,9 +43,8 @@ def test_arguments(call: str, expected: str) -> None:
         ),
         (
             "c.async_run(f, {'a': x,\n                'b': y},\n            o, 1)",
-            "pool.submit(infer, c, 'm', deepcopy({'a': x,\n"
-            "                                     'b': y}),\n"
-            "            o).add_done_callback(in_turn(f, c))",
+            "future = pool.submit(infer, c, 'm', deepcopy({'a': x, 'b': y}), o)\n"
+            "future.add_done_callback(in_turn(f, c))",
         ),
         ("r = c.run(\n    i,\n    o, 1)", "r = infer(\n    c, 'm', i,\n    o)"),
         (

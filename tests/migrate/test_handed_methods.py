@@ -84,7 +84,7 @@ def test_method_that_stays(use: str) -> None:
 def test_client_of_threads() -> None:
     """Over HTTP each thread has a client: who gets the method may call it in a thread."""
     source = f"{STAR}ctx = InferContext('u', 0, 'm')\nstart(ctx.run, i, o)\n"
-    assert b"InferModel(ThreadClient('u'), 'm')" in migrated(source).after
+    assert b"InferModel(http_client('u'), 'm')" in migrated(source).after
 
 
 def test_method_in_a_program_of_several_files(tmp_path: Path) -> None:

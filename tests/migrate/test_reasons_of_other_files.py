@@ -42,9 +42,9 @@ _ONE_FILE = {
     ),
     "the first cause": (
         {
-            "lib/__init__.py": f"{STAR}def make(**more):\n"
-            "    return InferContext('u', 1, **more)\n",
-            "main.py": f"{STAR}import lib\nctx = lib.make(model_name='m')\n"
+            "lib/__init__.py": f"{STAR}def make(model_name):\n"
+            "    return InferContext('u', 1, next(model_name))\n",
+            "main.py": f"{STAR}import lib\nctx = lib.make(iter('m'))\n"
             "print(ctx.run(i, {'O': InferContext.ResultFormat.RAW}))\n",
         },
         "lib/__init__.py, line 3, keeps v1's contexts",

@@ -543,7 +543,11 @@ _USES = {
         'ctx = InferContext("u", 1, "m")\n',
         'ctx = InferModel(grpcclient.InferenceServerClient("u"), "m")',
     ),
-    "an asked context of *args stays": ("made.c.get_stat()", "c = InferContext(*a)\n", "= InferC"),
+    "an asked context of *args becomes an object": (
+        "made.c.get_stat()",
+        "c = InferContext(*a)\n",
+        "= infer_model(*a)",
+    ),
     "a context that another file reads becomes an object": (
         "made.ctx.run(i, o)",
         'ctx = InferContext("u", 1, "m")\n',
@@ -966,6 +970,7 @@ def test_reasons_name_the_line_of_the_cause() -> None:
 
 def test_command_of_a_comment_is_on_one_line() -> None:
     """An author can copy the command from a comment, which breaks no words."""
-    source = "def ask(*arguments):\n    context = InferContext(*arguments)\n    context.run(i, o)\n"
+    source = "def ask(*arguments):\n    context = InferContext('u', 1, 'm')\n"
+    source += "    context.run(*arguments)\n"
     text = migrated(STAR + source).after.decode()
     assert "(tritonclient-shim guide inference)" in text
