@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Collection, NamedTuple
 
-from tritonclient_shim.migrate.emitted import FACTS, MODEL, parts_of
+from tritonclient_shim.migrate.emitted import parts_of
 from tritonclient_shim.migrate.files import Migrated, migrate
 from tritonclient_shim.migrate.options import MigrateOptions
 
@@ -26,20 +25,10 @@ def body(source: str, to: str = "", unsafe: bool = True) -> str:
     """Return the statements of a migrated source after its star import, without helpers."""
     migration = migrated(STAR + "#---\n" + source, to, unsafe)
     text = migration.after.decode().partition("#---\n")[2]
-    facts: list[frozenset[str]] = [frozenset(), *(frozenset([fact]) for fact in FACTS)]
-    parts = [part for chosen in facts for part in parts_of(migration.helpers, chosen)]
-    for part in dict.fromkeys(parts):  # they are below an import of the source, if it has one
+    # they are below an import of the source, if it has one
+    for part in parts_of(migration.helpers, migration.helper_facts):
         text = text.replace(f"{part.text}\n", "") if part.source else text
-    return without_model(text).lstrip("\n")
-
-
-def without_model(text: str) -> str:
-    """Return a text without the class of objects that know their model, which has many forms."""
-    lines = text.splitlines(keepends=True)
-    for statement in ast.parse(text).body:
-        if isinstance(statement, ast.ClassDef) and statement.name == MODEL:
-            return "".join([*lines[: statement.lineno - 1], *lines[statement.end_lineno :]])
-    return text
+    return text.lstrip("\n")
 
 
 def todo(migration: Migrated) -> list[str]:

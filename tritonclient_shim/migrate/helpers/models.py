@@ -18,10 +18,9 @@ from tritonclient_shim.migrate.helpers.requests import (
 class InferModel:
     """A client that knows its model, with the methods of the context that it replaces."""
 
-    def __init__(self, client, name, function=infer, **options):
+    def __init__(self, client, name, **options):
         self.client = RecordingClient(client)
         self.name = name
-        self.function = function
         self.options = options
         model_config(self.client, name)  # raises an error if the server lacks the model
 
@@ -38,7 +37,7 @@ class InferModel:
         options = {**self.options, "priority": priority, "timeout": timeout_us}
         options["sequence_start"] = bool(flags & FLAG_SEQUENCE_START)
         options["sequence_end"] = bool(flags & FLAG_SEQUENCE_END)
-        return self.function(self.client, self.name, inputs, outputs, **options)
+        return infer(self.client, self.name, inputs, outputs, **options)
 
     def correlation_id(self):
         """Return the sequence of the requests, 0 for none."""

@@ -1,5 +1,6 @@
 """Helpers of files whose objects use shared memory, in place of those of the same names."""
 
+from tritonclient_shim.migrate.helpers.memory import infer_in_regions
 from tritonclient_shim.migrate.helpers.requests import FLAG_SEQUENCE_END, FLAG_SEQUENCE_START
 
 
@@ -13,4 +14,4 @@ class InferModel:
         options = {**self.options, "priority": priority, "timeout": timeout_us}
         options["sequence_start"] = bool(flags & FLAG_SEQUENCE_START)
         options["sequence_end"] = bool(flags & FLAG_SEQUENCE_END)
-        return self.function(self.client, self.name, inputs, outputs, batch_size, **options)
+        return infer_in_regions(self.client, self.name, inputs, outputs, batch_size, **options)

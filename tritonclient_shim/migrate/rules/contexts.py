@@ -23,7 +23,7 @@ from tritonclient_shim.migrate.edits import (
 )
 from tritonclient_shim.migrate.facts import HIDDEN_ARGUMENTS, FileFacts, hides_arguments
 from tritonclient_shim.migrate.flows import Group
-from tritonclient_shim.migrate.rules.infer import function_of, refused_arrays
+from tritonclient_shim.migrate.rules.infer import refused_arrays
 from tritonclient_shim.migrate.rules.lines import client_module
 from tritonclient_shim.migrate.rules.models import (
     CLASS,
@@ -173,9 +173,6 @@ class ClientPlan(Plan):
         is_unbound = parameters_of(call, "TS050", facts)[0] == "self"
         arguments: list[Part] = [call.args[0]] if is_unbound else []
         arguments += [self._client(decisions), own_model.name()]
-        function = function_of(decisions.has_models_in_regions)
-        if function != "infer":
-            arguments.append(new_text(f"{{{function}}}"))
         for name, value in own_model.options().items():
             arguments.append(new_text("{0}={1}", name, value))
         new_object = replaced(call, "{0}({1})", call.func, listed(arguments))

@@ -101,7 +101,7 @@ def run(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         unsafe += refused_arrays(facts)
     if contexts.form is Form.OBJECT:
         return _ObjectCallPlan("run of an InferModel", tuple(unsafe), request, None)
-    function = function_of(regions)
+    function = "infer_in_regions" if regions else "infer"
     what = f"{function}(client, model_name, inputs, outputs)"
     return _CallPlan(what, tuple(unsafe), request, in_lines, function)
 
@@ -156,11 +156,6 @@ def sends_regions(contexts: Contexts) -> bool:
     calls = [call for call in contexts.group.calls if last_name(call.func) == "run"]
     facts = contexts.facts
     return any(has_regions(call, known_arguments(names, call), facts) for call in calls)
-
-
-def function_of(regions: bool) -> str:
-    """Return the helper of requests: with regions, or without."""
-    return "infer_in_regions" if regions else "infer"
 
 
 def has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], facts: FileFacts) -> bool:
@@ -247,7 +242,7 @@ class _StartPlan(RequestPlan):
             if not _are_new(inputs, facts):  # the program may change its arrays
                 copied = Import("from copy import deepcopy")
                 edits.append(replaced(inputs, "{0}({old})", copied))
-            edits += _helper_edits(request, function_of(False), decisions, pool)
+            edits += _helper_edits(request, "infer", decisions, pool)
         callback = request.arguments.get("callback")
         if callback is not None:
             edits += _callback_edits(call, callback, facts)
