@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -105,3 +108,56 @@ def test_other_contexts(protocol: str, tmp_path: Path) -> None:
     assert before.output == "lost\n" * 3
     main(["migrate", "--write", "--unsafe", str(tmp_path)])
     assert run(tmp_path / "script.py", protocol) == before
+
+
+_LATE = """
+ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_int32")
+row = np.zeros(1, np.int32)
+try:
+    ctx.run({"INPUT0": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+except InferenceServerException:
+    print("a request failed")
+"""
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_error_of_a_constructor(protocol: str, tmp_path: Path) -> None:
+    """Without a server, the constructor fails; no handler of a request takes its error."""
+    script = tmp_path / "script.py"
+    script.write_text(f"import sys\nimport numpy as np\n{STAR}{_LATE}")
+    before = run(script, "localhost:1", protocol)
+    assert before.status == 1 and "a request failed" not in before.output
+    main(["migrate", "--write", str(script)])
+    after = run(script, "localhost:1", protocol)
+    assert after.status == 1 and "a request failed" not in after.output
+
+
+_RETRYING = """
+for attempt in range(2):
+    try:
+        print(ask(sys.argv[1]))
+    except InferenceServerException as error:
+        print("failed", bool(error.message()))
+"""
+
+
+def test_connection_that_ends_within_a_reply(tmp_path: Path) -> None:
+    """A reply that breaks off in its body raises v1's exception, which a retry catches."""
+    script = tmp_path / "script.py"
+    script.write_text(_ASK + _RETRYING)
+    main(["migrate", "--write", str(script)])
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_break_off, args=(server, head), daemon=True).start()
+        url = f"127.0.0.1:{server.getsockname()[1]}"
+        assert run(script, url) == (0, "failed True\n" * 2)
+
+
+def _break_off(server: socket.socket, head: bytes) -> None:
+    """Answer every connection with the beginning of a reply, until the server is closed."""
+    with suppress(OSError):
+        while True:
+            connection = server.accept()[0]
+            with connection:
+                connection.recv(65536)
+                connection.sendall(head)

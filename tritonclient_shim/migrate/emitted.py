@@ -25,6 +25,7 @@ _SOURCES = (
     "without_classes",
     "without_headers",
     "without_threads",
+    "plain_clients",
     "memory",
     "system_memory",
     "models",
@@ -44,6 +45,7 @@ FACTS = frozenset(
         "over_both",
         "over_grpc",
         "over_http",
+        "plain_clients",
         "plain_requests",
         "system_memory",
         "without_classes",
@@ -55,7 +57,7 @@ FACTS = frozenset(
 )
 #: The facts without which a file has too little. Without the others it has too much.
 IN_REGIONS = "models_in_regions"
-NEEDS = frozenset(("asks_if_open", "checked_arrays", IN_REGIONS))
+NEEDS = frozenset(("asks_if_open", "checked_arrays", "over_both", IN_REGIONS))
 #: The class whose methods are written if a file may call them. A source may replace single methods.
 MODEL = "InferModel"
 _OURS = "from tritonclient_shim."

@@ -46,6 +46,8 @@ class NewNames:
             certain.add("without_headers")
         if not self.decisions.shares_clients:
             certain.add("without_threads")
+        if certain >= {"without_headers", "without_threads"}:
+            certain.add("plain_clients")
         if has_plain_requests(self.facts, self.decisions):
             certain.add("plain_requests")
         if self.decisions.has_models_in_regions:

@@ -22,7 +22,7 @@ from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, outcome_of, plan_units
 from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, PROTOCOLS, planned, stub
-from tritonclient_shim.migrate.rules.contexts import ByArgumentsPlan, ClassPlan, ClientPlan
+from tritonclient_shim.migrate.rules.contexts import ClassPlan, ClientPlan
 from tritonclient_shim.migrate.rules.infer import RequestPlan, sends_regions
 from tritonclient_shim.migrate.rules.stub import StubPlan
 from tritonclient_shim.scan import sources
@@ -87,7 +87,7 @@ def _decisions(facts: FileFacts, stub_plan: StubPlan, units: UnitPlans) -> Decis
             site.id in PROTOCOLS for site in facts.sites if outcome_of(site, units.left)
         ),
         sends_headers=any(client.headers is not None for client in clients),
-        shares_clients=facts.has_threads or any(map(_may_share, clients)),
+        shares_clients=facts.has_threads or any(client.contexts.shared for client in clients),
         hands_models=has_class or any(model.escapes for model in models),
         asks_models=has_class and facts.asks or any(model.asks for model in models),
         has_models_in_regions=any(map(sends_regions, models)),
@@ -104,11 +104,6 @@ def _undecided(site: Site) -> SiteOutcome:
     if site.id in IMPORTS:
         return IMPORT
     return SiteOutcome(State.TODO, BY_HAND.get(site.id, NO_RULE), comment=True)
-
-
-def _may_share(client: ClientPlan) -> bool:
-    """True if a client needs the helper for threads, which also takes headers."""
-    return client.contexts.shared or isinstance(client, ByArgumentsPlan)
 
 
 def _needs_helper(plan: Plan) -> bool:

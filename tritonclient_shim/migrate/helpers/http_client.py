@@ -1,9 +1,25 @@
 """A client over HTTP for programs that catch errors of clients."""
 
+import io
 from http.client import HTTPException
 
 import tritonclient.http as httpclient
 from tritonclient.utils import InferenceServerException
+
+
+class WholeReply:
+    """A reply over HTTP whose body has come."""
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.body = io.BytesIO(reply.read())
+
+    def __getattr__(self, name):
+        return getattr(self.reply, name)
+
+    def read(self, length=None):
+        """Return the rest of the body, or a part of it."""
+        return self.body.read(length)
 
 
 class HttpClient(httpclient.InferenceServerClient):
@@ -11,12 +27,12 @@ class HttpClient(httpclient.InferenceServerClient):
 
     def _get(self, *arguments, **options):
         try:
-            return super()._get(*arguments, **options)
+            return WholeReply(super()._get(*arguments, **options))
         except (OSError, HTTPException) as error:
             raise InferenceServerException(str(error)) from error
 
     def _post(self, *arguments, **options):
         try:
-            return super()._post(*arguments, **options)
+            return WholeReply(super()._post(*arguments, **options))
         except (OSError, HTTPException) as error:
             raise InferenceServerException(str(error)) from error

@@ -64,7 +64,7 @@ def connect(protocol, url, headers=None, **options):
         return http_client(url, headers, **options)
     if protocol != "grpc":
         raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
-    return with_headers(grpcclient.InferenceServerClient(url, **options), headers)
+    return grpcclient.InferenceServerClient(url, **options)  # v1 sent no headers over gRPC
 
 
 #: Locks of clients, and of objects with a client.

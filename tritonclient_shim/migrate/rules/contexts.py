@@ -68,9 +68,10 @@ class ClientPlan(Plan):
 
     @property
     def headers(self) -> ast.expr | None:
-        """Return the headers that the client sends; None for none."""
+        """Return the headers that the client sends; None for none. v1 sent none over gRPC."""
         headers = self._arguments.get("http_headers")
-        return None if self.facts.constant(headers) in _NO_HEADERS else headers
+        is_none = self.facts.constant(headers) in _NO_HEADERS
+        return None if is_none or self.protocol == "grpc" else headers
 
     @property
     def model(self) -> Contexts | None:
@@ -112,8 +113,9 @@ class ClientPlan(Plan):
         if self.protocol == "grpc":
             return ""
         # a url from elsewhere may have a scheme
-        needs_more = decisions.shares_clients or self.facts.catches_errors or not self._written_url
-        return "http_client" if needs_more else ""
+        has_written_url = bool(self._written_url)
+        needs_more = decisions.shares_clients or self.facts.catches_errors or not has_written_url
+        return "http_client" if needs_more or self.headers is not None else ""
 
     def _client(self, decisions: Decisions) -> NewText | NewCall:
         """Return the text of the client."""
@@ -127,13 +129,12 @@ class ClientPlan(Plan):
             after.append("ssl=True")
         if self.protocol == "http" and not function:
             after += _TIMEOUTS
-        takes_headers = function and decisions.shares_clients
-        if self.headers is not None and takes_headers:
+        if self.headers is not None and function:
             after.append(new_text("headers={0}", self.headers))
         made: Part = new_text(f"{{{function}}}")
         if not function:
             made = new_text("{0}.InferenceServerClient", client_module(self.protocol))
-        new = NewCall(
+        return NewCall(
             self.call,
             made,
             names=parameters_of(self.call, self.id, self.facts),
@@ -141,9 +142,6 @@ class ClientPlan(Plan):
             before=() if self.protocol else (self._chosen_protocol(decisions),),
             after=tuple(after),
         )
-        if self.headers is not None and not takes_headers:
-            return new_text("{with_headers}({0}, {1})", new, self.headers)
-        return new
 
     def _chosen_protocol(self, decisions: Decisions) -> Part:
         """Return the name of the protocol, where the program may have v1's number."""
@@ -161,7 +159,9 @@ class ClientPlan(Plan):
         name = facts.text(self._arguments["model_name"])
         if isinstance(facts.flows.parents[call], ast.Expr):
             return [replaced(call, "{old}.get_model_config({0})", name)]
-        if facts.is_tried(call) or facts.beside.linked or not self.contexts.sends:
+        # a handler of the program would take an error of the first request for another one
+        may_matter = facts.catches_errors or facts.is_tried(call) or facts.beside.linked
+        if may_matter or not self.contexts.sends:
             return [replaced(call, "{with_model}({old}, {0})", name)]
         return []
 
