@@ -119,11 +119,13 @@ def test_name_of_the_file_stays(folder: Path) -> None:
 
 
 def test_diff_of_a_new_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --write the module is a new file of the diff, which patch applies."""
+    """Without --write the module is a new file of the diff, which git applies."""
     assert main(["migrate", "--helpers", "app.mine", "."]) == 1
     diff = capsys.readouterr().out
     assert not (folder / "app" / "mine.py").exists()
-    subprocess.run(["patch", "-p0"], input=diff, text=True, check=True, capture_output=True)
+    end = diff.index("app/grpc_client.py:")  # the report
+    apply = ["git", "apply", "-p0", "-"]
+    subprocess.run(apply, input=diff[:end], text=True, check=True, capture_output=True)
     assert (folder / "app" / "mine.py").read_text("utf-8").startswith('"""Requests to Triton')
     assert main(["migrate", "--helpers", "app.mine", "."]) == 0
 
