@@ -12,5 +12,6 @@ A file goes through three stages. Each returns values that nobody changes afterw
 3. **Render**: edits become text. `render` adds comments, removes variables that nothing reads, and
    rewrites the imports (`header`). Only `Document` makes text of edits.
 
-``files`` puts the stages together for one file, and ``writing`` replaces files.
+``files`` puts the stages together for one file, and ``writing`` replaces files. ``helper_module``
+makes the one module that ``--helpers`` asks for.
 """
