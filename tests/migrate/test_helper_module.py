@@ -12,21 +12,9 @@ import pytest
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR
+from tests.migrate.test_layouts import ASK
 from tritonclient_shim.cli import main
 
-ASK = """import sys
-
-import numpy as np
-from tensorrtserver.api import InferContext, ProtocolType
-
-
-def ask(url):
-    ctx = InferContext(url, ProtocolType.GRPC, "simple")
-    row = np.arange(16, dtype=np.int32)
-    inputs = {"INPUT0": [row], "INPUT1": [row]}
-    result = ctx.run(inputs, {"OUTPUT0": InferContext.ResultFormat.RAW})
-    return result["OUTPUT0"][0].sum()
-"""
 ASK_OVER_HTTP = """import tensorrtserver.api as api
 import numpy as np
 

@@ -14,7 +14,7 @@ import pytest
 from testbed import TritonServer
 from tritonclient_shim.cli import main
 
-_ASK = """import sys
+ASK = """import sys
 
 import numpy as np
 from tensorrtserver.api import InferContext, ProtocolType
@@ -40,32 +40,32 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    "script": Layout({"main.py": _ASK + _MAIN}, ("main.py",)),
-    "two files": Layout({"ask.py": _ASK, "main.py": _IMPORTING.format("ask")}, ("main.py",)),
+    "script": Layout({"main.py": ASK + _MAIN}, ("main.py",)),
+    "two files": Layout({"ask.py": ASK, "main.py": _IMPORTING.format("ask")}, ("main.py",)),
     "package": Layout(
-        {"app/__init__.py": "", "app/ask.py": _ASK, "main.py": _IMPORTING.format("app.ask")},
+        {"app/__init__.py": "", "app/ask.py": ASK, "main.py": _IMPORTING.format("app.ask")},
         ("main.py",),
     ),
     "namespace package": Layout(
-        {"app/part/ask.py": _ASK, "main.py": _IMPORTING.format("app.part.ask")}, ("main.py",)
+        {"app/part/ask.py": ASK, "main.py": _IMPORTING.format("app.part.ask")}, ("main.py",)
     ),
     "script in a package": Layout(
-        {"app/__init__.py": "", "app/main.py": _ASK + _MAIN}, ("app/main.py",)
+        {"app/__init__.py": "", "app/main.py": ASK + _MAIN}, ("app/main.py",)
     ),
     "module of a package": Layout(
-        {"app/__init__.py": "", "app/main.py": _ASK + _MAIN}, ("-m", "app.main")
+        {"app/__init__.py": "", "app/main.py": ASK + _MAIN}, ("-m", "app.main")
     ),
     "package with __main__": Layout(
-        {"app/__init__.py": "", "app/__main__.py": _ASK + _MAIN}, ("-m", "app")
+        {"app/__init__.py": "", "app/__main__.py": ASK + _MAIN}, ("-m", "app")
     ),
-    "safe path": Layout({"main.py": _ASK + _MAIN}, ("main.py",), {"PYTHONSAFEPATH": "1"}),
+    "safe path": Layout({"main.py": ASK + _MAIN}, ("main.py",), {"PYTHONSAFEPATH": "1"}),
     "two folders": Layout(
-        {"lib/ask.py": _ASK, "bin/main.py": _IMPORTING.format("ask")},
+        {"lib/ask.py": ASK, "bin/main.py": _IMPORTING.format("ask")},
         ("bin/main.py",),
         {"PYTHONPATH": "lib"},
     ),
     "helpers of the user": Layout(
-        {"triton_helpers.py": "MINE = 1\n", "main.py": f"{_ASK}import triton_helpers\n{_MAIN}"},
+        {"triton_helpers.py": "MINE = 1\n", "main.py": f"{ASK}import triton_helpers\n{_MAIN}"},
         ("main.py",),
     ),
 }
@@ -104,7 +104,7 @@ def test_link_to_a_script(triton: TritonServer, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "app").mkdir()
     script = tmp_path / "app" / "main.py"
-    script.write_text(_ASK + _MAIN, "utf-8")
+    script.write_text(ASK + _MAIN, "utf-8")
     (tmp_path / "bin" / "ask.py").symlink_to(script)
     layout = Layout({}, ("bin/ask.py",))
     before = run(layout, triton.grpc, tmp_path)
@@ -117,7 +117,7 @@ def test_module_that_is_installed_alone(triton: TritonServer, tmp_path: Path) ->
     (tmp_path / "app").mkdir()
     (tmp_path / "site").mkdir()
     source = tmp_path / "app" / "ask.py"
-    source.write_text(_ASK, "utf-8")
+    source.write_text(ASK, "utf-8")
     assert main(["migrate", "--write", str(source)]) == 0
     shutil.copy(source, tmp_path / "site")
     (tmp_path / "main.py").write_text(_IMPORTING.format("ask"), "utf-8")

@@ -1,7 +1,5 @@
 """Helpers of files of one thread without headers, in place of those of the same names."""
 
-import tritonclient.grpc as grpcclient
-
 from tritonclient_shim.migrate.helpers.http_client import HttpClient
 
 
@@ -11,12 +9,3 @@ def http_client(url, **options):
     options.setdefault("ssl", scheme == "https")
     options.update(connection_timeout=300, network_timeout=86400)
     return HttpClient(address, **options)
-
-
-def connect(protocol, url, **options):
-    """Return a client for a protocol."""
-    if protocol == "http":
-        return http_client(url, **options)
-    if protocol != "grpc":
-        raise ValueError(f"unexpected protocol: {protocol}, expecting HTTP or gRPC")
-    return grpcclient.InferenceServerClient(url, **options)
