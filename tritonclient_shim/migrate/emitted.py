@@ -55,8 +55,9 @@ FACTS = frozenset(
         "without_threads",
     )
 )
-#: The facts without which a file has too little. Without the others it has too much.
+#: The fact that objects that know their model may send requests with shared memory.
 IN_REGIONS = "models_in_regions"
+#: The facts without which a file has too little. Without the others it has too much.
 NEEDS = frozenset(("asks_if_open", "checked_arrays", "over_both", IN_REGIONS))
 #: The class whose methods are written if a file may call them. A source may replace single methods.
 MODEL = "InferModel"
@@ -146,7 +147,8 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
     return text
 
 
-def _variant(facts: frozenset[str]) -> list[Part]:
+@lru_cache(maxsize=None)
+def _variant(facts: frozenset[str]) -> tuple[Part, ...]:
     """Return the parts for files of which these facts are certain."""
     variant: list[Part] = []
     for part in _parts():
@@ -154,7 +156,7 @@ def _variant(facts: frozenset[str]) -> list[Part]:
             variant = [earlier for earlier in variant if not _is_replaced(earlier, part)]
         if part.source in facts or part.source not in FACTS:
             variant.append(part)
-    return _with_methods(variant, facts)
+    return tuple(_with_methods(variant, facts))
 
 
 def without(method: str) -> str:
