@@ -27,7 +27,6 @@ from tritonclient_shim.usage import report as usage_report
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.files import Migrated
-    from tritonclient_shim.migrate.helper_module import HelperModule
     from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome
     from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.migrate.prove import Proof
@@ -101,12 +100,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
+    from tritonclient_shim.migrate.helper_module import NoModule
     from tritonclient_shim.migrate.prove import NotProven
 
     if arguments.prove and not arguments.write:
         raise Refused("--prove needs --write; add it, or leave --prove out to see the changes")
     fill_in(arguments, {key: key for key in ("exclude", "select", "to", "helpers")})
-    work = _migrated(arguments)
+    try:
+        work = _migrated(arguments)
+    except NoModule as error:
+        raise Refused(str(error)) from None
     if arguments.write:
         try:
             _prove_and_write(work, arguments)
@@ -131,8 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _migrated(arguments: argparse.Namespace) -> _Work:
-    """Migrate each file."""
+    """Migrate each file. Raise NoModule if the module for the helpers cannot be made."""
     from tritonclient_shim.cli._models import models_of
+    from tritonclient_shim.migrate.helper_module import migrated_module, module_of
     from tritonclient_shim.migrate.options import MigrateOptions
     from tritonclient_shim.migrate.program import Program
     from tritonclient_shim.notice.warn import without_syntax_warnings
@@ -140,7 +144,7 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     paths = chosen(arguments)
     if not paths:
         raise Refused(NO_FILE)
-    module = _helper_module(arguments.helpers, paths) if arguments.helpers else None
+    module = module_of(arguments.helpers, paths) if arguments.helpers else None
     options = MigrateOptions(
         to=arguments.to,
         unsafe=arguments.unsafe,
@@ -159,28 +163,8 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
                 _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     if module:
-        work.module = _new_module(module, work.files)
+        work.module = migrated_module(module, work.files)
     return work
-
-
-def _helper_module(name: str, paths: list[str]) -> HelperModule:
-    """Return the module for helpers. Raise Refused if its place is not certain."""
-    from tritonclient_shim.migrate.helper_module import NoModule, module_of
-
-    try:
-        return module_of(name, paths)
-    except NoModule as error:
-        raise Refused(str(error)) from None
-
-
-def _new_module(module: HelperModule, files: list[Migrated]) -> Migrated | None:
-    """Return the module with what the files call, or None. Raise Refused if it cannot be made."""
-    from tritonclient_shim.migrate.helper_module import NoModule, migrated_module
-
-    try:
-        return migrated_module(module, files)
-    except NoModule as error:
-        raise Refused(str(error)) from None
 
 
 def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> None:

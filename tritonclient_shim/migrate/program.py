@@ -380,9 +380,9 @@ class Beside:
         #: the places of asynchronous requests in files that have v1's names from other files
         indirect = [file for file in related if not file.may_use_v1]
         self.starts = [file.place(_ASYNC) for file in indirect if file.starts_requests]
-        kept: frozenset[Keeps] = frozenset().union(*(program.keeps(x.path) for x in related))
-        self.kept = kept  # by the other files
         self._keepers = {file: program.keeps(file.path) for file in related}
+        kept: frozenset[Keeps] = frozenset().union(*self._keepers.values())
+        self.kept = kept  # by the other files
         #: the places where other files ask errors for their ids
         self.asks_errors = [file.place(_ERROR_IDS) for file in related if file.asks_errors]
         #: other files ask errors for their ids, or catch errors of v1 alone

@@ -88,7 +88,8 @@ def _compared_by_value(node: ast.AST, facts: FileFacts) -> list[Edit]:
     comparison = facts.flows.parents[node]
     if not isinstance(comparison, ast.Compare) or not is_certain_identity(comparison, facts):
         return []
-    left, right = comparison.left, comparison.comparators[0]
+    left = comparison.left
+    right = comparison.comparators[0]
     operators = {ast.Is: "==", ast.IsNot: "!="}
     operator = operators.get(type(comparison.ops[0]))
     if operator is None or (node is left and _is_named(right)):
