@@ -75,7 +75,7 @@ def test_reason_of_an_unknown_star_import() -> None:
     migration = migrated(_REQUEST.format("from pandas import *"), unsafe=False)
     (reason,) = {outcome.what for _, outcome in migration.uses}
     assert reason == (
-        "line 5 may bind `ValueError`, which written code reads; import the names that are needed"
+        "line 5 may bind `TypeError`, which written code reads; import the names that are needed"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import resource
 import stat
 from pathlib import Path
@@ -37,10 +38,24 @@ def test_diff_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert '-r = ctx.run(i,  o)\n+r = infer(ctx, "simple", i,  o)\n' in out
     assert "a.py:2:7: TS050 rewritten: grpc client\n" in out
-    assert out.endswith(
-        "1 file read; 1 with changes.\nNothing is written; --write writes the changes.\n"
-    )
+    assert "1 file read; 1 with changes. " in out
+    assert out.endswith("\nNothing is written; --write writes the changes.\n")
     assert (folder / "a.py").read_text("utf-8") == SOURCE
+
+
+def test_remedies_for_many_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report says how a file gets fewer lines of functions, and the options do it."""
+    (folder / "a.py").write_text(SOURCE.replace("ProtocolType.GRPC", "ProtocolType.from_str(p)"))
+    hint = r"(\d+) lines of a.py are functions for its requests. --helpers MODULE writes them into "
+    either = re.compile(rf"{hint}a module; with --to grpc or --to http they are fewer\.\n")
+    assert main(["migrate", "--check", "a.py"]) == 1
+    for_both = either.search(capsys.readouterr().out)
+    assert main(["migrate", "--check", "--to", "grpc", "a.py"]) == 1
+    for_one = re.search(rf"{hint}a module\.\n", capsys.readouterr().out)
+    assert for_both and for_one and int(for_one[1]) < int(for_both[1])
+    assert main(["migrate", "--write", "--helpers", "for_requests", "a.py"]) == 0
+    assert "lines of" not in capsys.readouterr().out
+    assert "def " not in (folder / "a.py").read_text()
 
 
 def test_check_prints_the_report_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

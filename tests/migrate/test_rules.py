@@ -292,9 +292,9 @@ def test_model_configuration_is_fetched_once(facts: list[str], triton: TritonSer
         fetch, fetched = client.get_model_config, []
 
         @functools.wraps(fetch)
-        def get_model_config(name: str) -> Any:
+        def get_model_config(name: str, **options: Any) -> Any:
             fetched.append(name)
-            return fetch(name)
+            return fetch(name, **options)
 
         client.get_model_config = get_model_config
         inputs = {f"INPUT{n}": [np.zeros(16, np.float32)] for n in (0, 1)}
@@ -302,6 +302,49 @@ def test_model_configuration_is_fetched_once(facts: list[str], triton: TritonSer
             result = helpers["infer"](client, "simple", inputs, {"OUTPUT0": 0})
             assert result["OUTPUT0"][0].shape == (16,)
         assert fetched == ["simple"]
+
+
+def test_header_without_a_colon() -> None:
+    """A header without a colon is refused, as the context refused it."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("http_client"), helpers)
+    with pytest.raises(helpers["InferenceServerException"], match="header 'X 1' has no colon"):
+        helpers["http_client"]("localhost:8000", ["X 1"])
+
+
+def test_input_that_the_model_lacks(triton: TritonServer) -> None:
+    """An input of another name is refused with v1's text, before anything is sent."""
+    helpers: dict[str, Any] = {}
+    exec(helpers_text("infer", facts=["checked_arrays"]), helpers)
+    refused = pytest.raises(
+        helpers["InferenceServerException"], match="unknown input 'X' for 'simple'"
+    )
+    with tritonclient.grpc.InferenceServerClient(triton.grpc) as client, refused:
+        helpers["infer"](client, "simple", {"X": [np.zeros(16, np.int32)]}, {"OUTPUT0": 0})
+
+
+def test_requests_over_http_need_no_grpc() -> None:
+    """A program whose clients speak HTTP runs with ``tritonclient[http]`` alone."""
+    source = f"{STAR}{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
+    text = migrated(source.replace("GRPC", "HTTP"), unsafe=False).after.decode()
+    assert "def infer(" in text
+    assert "grpc" not in text and "protobuf" not in text
+
+
+def test_variables_of_a_script() -> None:
+    """What only a rewritten call read goes from ``if __name__ == "__main__":``."""
+    script = (
+        "if __name__ == '__main__':\n"
+        "    version, size = -1, 2\n"
+        "    batch = 1\n"
+        "    url = 'u'\n"
+        "    ctx = InferContext(url, ProtocolType.GRPC, 'm')\n"
+        "    ctx.run(i, o, batch)\n"
+    )
+    text = body(script)
+    assert "batch" not in text and "url = 'u'" in text and "version, size = -1, 2" in text
+    assert "batch = 1" in body(f"def f(): return batch\n{script}")
+    assert "batch = 1" in body(f"batch = 1\n{CONTEXT}ctx.run(i, o, batch)\n")
 
 
 def test_class_with_a_name_of_the_file() -> None:
@@ -805,7 +848,7 @@ def test_one_function_for_requests() -> None:
     source = f"{STAR}{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
     safe, unsafe = (migrated(source, unsafe=option).after.decode() for option in (False, True))
     assert 'r = infer(ctx, "simple", i, ' in safe and 'r = infer(ctx, "simple", i, ' in unsafe
-    assert "def fitting(" in safe and "def fitting(" not in unsafe
+    assert "must be a list of numpy arrays" in safe and "must be a list" not in unsafe
 
 
 def test_unsafe_after_safe() -> None:
@@ -822,7 +865,7 @@ def test_helpers_that_a_file_can_reach() -> None:
     """A file gets no helpers for classes, headers or a protocol that it does not use."""
     request = f"{CONTEXT}r = ctx.run(i, {{'OUTPUT0': InferContext.ResultFormat.RAW}})\n"
     text = migrated(STAR + request, unsafe=False).after.decode()
-    assert "def infer(" in text and "def fitting(" in text
+    assert "def infer(" in text and "must be a list of numpy arrays" in text
     for unreachable in ("class_of", "http", "header", "module_of"):
         assert unreachable not in text
     over_both = migrated(STAR + request.replace("GRPC", "from_str(text)"), unsafe=False)

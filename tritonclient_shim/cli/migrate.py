@@ -39,6 +39,8 @@ _UNREADABLE = 3
 _NOT_PROVEN = 4
 _TITLE = "Migration from the legacy API"
 _COLOURS = {"+": (GREEN,), "-": (RED,), "@": (CYAN,)}
+#: So many lines of functions in a file make its owner wish for a module of them.
+_MANY_LINES = 30
 _NEXT = "Nothing is written; --write writes the changes.\n"
 
 
@@ -284,8 +286,23 @@ def _summary(work: _Work) -> str:
     failed = f", {len(work.failures)} failed" if work.failures else ""
     changed = f"{sum(file.changed for file in work.files)} with changes"
     new = f", {work.module.path} is new" if work.module else ""
-    files = f"{uses}{count(work.read, 'file')} read{failed}; {changed}{new}."
-    return f"{files} {_proof_sentence(work.proof)}" if work.proof else files
+    sentences = [f"{uses}{count(work.read, 'file')} read{failed}; {changed}{new}."]
+    most = max(work.files, key=lambda file: file.written_lines, default=None)
+    if most and most.written_lines > _MANY_LINES:
+        sentences.append(_shorter(most))
+    if work.proof:
+        sentences.append(_proof_sentence(work.proof))
+    return " ".join(sentences)
+
+
+def _shorter(file: Migrated) -> str:
+    """Return how a file gets fewer lines of functions."""
+    from tritonclient_shim.migrate.emitted import OVER_BOTH
+
+    remedy = "--helpers MODULE writes them into a module"
+    if OVER_BOTH in file.helper_facts:
+        remedy += "; with --to grpc or --to http they are fewer"
+    return f"{file.written_lines} lines of {file.path} are functions for its requests. {remedy}."
 
 
 def _proof_sentence(proof: Proof) -> str:

@@ -55,10 +55,12 @@ FACTS = frozenset(
         "without_threads",
     )
 )
+#: The fact that a program chooses the protocol of a client.
+OVER_BOTH = "over_both"
 #: The fact that objects that know their model may send requests with shared memory.
 IN_REGIONS = "models_in_regions"
 #: The facts without which a file has too little. Without the others it has too much.
-NEEDS = frozenset(("asks_if_open", "checked_arrays", "over_both", IN_REGIONS))
+NEEDS = frozenset(("asks_if_open", "checked_arrays", OVER_BOTH, IN_REGIONS))
 #: The class whose methods are written if a file may call them. A source may replace single methods.
 MODEL = "InferModel"
 _OURS = "from tritonclient_shim."

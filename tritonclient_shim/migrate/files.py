@@ -49,6 +49,7 @@ class Migrated:
     helpers: frozenset[str] = frozenset()  # the functions that its uses call
     helper_facts: frozenset[str] = frozenset()  # what is certain of it, by which these are chosen
     keeps: Mapping[Keeps, str] = field(default_factory=dict)  # of v1, for other files, with places
+    written_lines: int = 0  # of functions and constants that its uses call
     is_new: bool = False
 
     @property
@@ -95,6 +96,7 @@ def migrate(
         helpers=result.helpers,
         helper_facts=result.helper_facts,
         keeps=keeps,
+        written_lines=result.written_lines,
     )
 
 
@@ -135,13 +137,15 @@ class _Result:
     """The uses of a file, and its new text.
 
     ``helpers``: the functions that it calls. ``helper_facts``: what is certain of it, by which they
-    are chosen. ``keeps_handed``: it may keep contexts for requests that other files make or get.
+    are chosen. ``written_lines``: of the functions and constants that the text has for its uses.
+    ``keeps_handed``: it may keep contexts for requests that other files make or get.
     """
 
     uses: _Uses
     text: str
     helpers: frozenset[str] = frozenset()
     helper_facts: frozenset[str] = frozenset()
+    written_lines: int = 0
     keeps_handed: bool = True
 
 
@@ -164,6 +168,7 @@ def _rewritten(facts: FileFacts) -> _Result:
         text=rendered.text,
         helpers=rendered.helpers,
         helper_facts=rendered.helper_facts,
+        written_lines=sum(len(text.splitlines()) for text in rendered.definitions),
         keeps_handed=keeps_handed,
     )
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from tritonclient_shim.migrate.decisions import Decisions
-from tritonclient_shim.migrate.emitted import import_text, is_written, without
+from tritonclient_shim.migrate.emitted import OVER_BOTH, import_text, is_written, without
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
 from tritonclient_shim.migrate.unsafe import UnsafeChange
@@ -33,7 +33,7 @@ class NewNames:
         if len(protocols) == 1:
             certain.add(f"over_{next(iter(protocols))}")
         if self.decisions.connects:
-            certain.add("over_both")
+            certain.add(OVER_BOTH)
         if self._checks_arrays:
             certain.add("checked_arrays")
         if not self.facts.beside.linked and "cuda" not in self.facts.full_text:
@@ -64,7 +64,7 @@ class NewNames:
         """True if requests check arrays as v1 did, now or since an earlier migration."""
         if not self.facts.options.allows(UnsafeChange.REFUSED_ARRAYS):
             return True
-        return is_written("fitting", frozenset(["checked_arrays"]), self.facts.full_text)
+        return is_written("array_of", frozenset(["checked_arrays"]), self.facts.full_text)
 
     def is_written(self, helper: str) -> bool:
         """True if the file has a helper already, from an earlier migration."""

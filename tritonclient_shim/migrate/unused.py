@@ -18,6 +18,7 @@ _BY_NAME = frozenset(("locals", "vars", "eval", "exec"))
 _WITHOUT_EFFECTS = frozenset(("len", "int", "str", "min", "max"))
 #: Ids of v1's protocols.
 _PROTOCOLS = ("TS010", "TS011")
+_RUNS_AS_SCRIPT = ast.dump(ast.parse("__name__ == '__main__'", mode="eval").body)
 _EFFECTS = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -25,7 +26,8 @@ def removals(facts: FileFacts, document: Document) -> list[Edit]:
     """Remove assignments to variables that were read before the changes, and are read no more.
 
     An expression with effects stays, without the variable. A variable for a part of a value gets
-    ``_`` before its name. Variables of the module go if they had one of v1's protocols.
+    ``_`` before its name. Variables of the module go if they had one of v1's protocols, or if the
+    module runs as a script: others can import no variable of ``if __name__ == "__main__":``.
     """
     tree = facts.source.tree
     changed = ast.parse(document.text())
@@ -35,15 +37,23 @@ def removals(facts: FileFacts, document: Document) -> list[Edit]:
         if _BY_NAME.isdisjoint(_read(old)):
             for statement in ast.walk(old):
                 edits += _removed(statement, unused, document)
-    if facts.beside.linked or not _BY_NAME.isdisjoint(_read(tree)):
+    if not _BY_NAME.isdisjoint(_read(tree)):
         return edits
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # __all__
     unused = _read(tree) - _read(changed) - texts
     protocols = {site.whole for site in facts.sites if site.id in _PROTOCOLS}
     for statement in tree.body:
-        if not protocols.isdisjoint(ast.walk(statement)):
+        if _is_of_script(statement):
+            for part in ast.walk(statement):
+                edits += _removed(part, unused, document)
+        elif not facts.beside.linked and not protocols.isdisjoint(ast.walk(statement)):
             edits += _removed(statement, unused, document)
-    return edits
+    return list(dict.fromkeys(edits))
+
+
+def _is_of_script(statement: ast.stmt) -> bool:
+    """True for ``if __name__ == "__main__":``."""
+    return isinstance(statement, ast.If) and ast.dump(statement.test) == _RUNS_AS_SCRIPT
 
 
 def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[Edit]:

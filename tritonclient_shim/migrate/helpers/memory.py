@@ -6,7 +6,6 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
-from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import (
     InferenceServerException,
     np_to_triton_dtype,
@@ -108,7 +107,7 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = module_of(client)
     config = model_config(client, model_name)
-    batches = config.max_batch_size > 0
+    batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
         if is_region(rows) or has_region(rows):
@@ -134,12 +133,12 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
 
 def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region, which has the size of the input."""
-    known = {item.name: item for item in config.input}.get(name)
+    known = {item["name"]: item for item in config["input"]}.get(name)
     if known is None:
-        raise InferenceServerException(f"model '{config.name}' has no input '{name}'")
-    region, dims = (rows, known.dims) if is_region(rows) else rows
-    datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
-    shape = [batch_size, *dims] if config.max_batch_size else list(dims)
+        raise InferenceServerException(f"unknown input '{name}' for '{config['name']}'")
+    region, dims = (rows, map(int, known["dims"])) if is_region(rows) else rows
+    datatype = known["data_type"][len("TYPE_") :]
+    shape = [batch_size, *dims] if config.get("max_batch_size", 0) > 0 else list(dims)
     tensor = triton.InferInput(name, shape, datatype.replace("STRING", "BYTES"))
     tensor.set_shared_memory(region.name, region.byte_size)
     return tensor

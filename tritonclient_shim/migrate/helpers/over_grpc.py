@@ -9,7 +9,7 @@ from tritonclient_shim.migrate.helpers.requests import CONFIGS, array_of, rows_o
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
     config = model_config(client, model_name)
-    batches = config.max_batch_size > 0
+    batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
         array = array_of(config, name, rows)
@@ -22,10 +22,10 @@ def infer(client, model_name, inputs, outputs, **options):
 
 
 def model_config(client, model_name):
-    """Return the configuration of a model. Each client asks once."""
+    """Return the configuration of a model as JSON. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:
-        configs[model_name] = client.get_model_config(model_name).config
+        configs[model_name] = client.get_model_config(model_name, as_json=True)["config"]
     return configs[model_name]
 
 

@@ -1,8 +1,6 @@
 """Helpers of files whose clients all speak HTTP, in place of those of the same names."""
 
 import tritonclient.http as httpclient
-from google.protobuf import json_format
-from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import np_to_triton_dtype
 
 from tritonclient_shim.migrate.helpers.requests import CONFIGS, array_of, rows_of
@@ -11,7 +9,7 @@ from tritonclient_shim.migrate.helpers.requests import CONFIGS, array_of, rows_o
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
     config = model_config(client, model_name)
-    batches = config.max_batch_size > 0
+    batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
         array = array_of(config, name, rows)
@@ -24,10 +22,8 @@ def infer(client, model_name, inputs, outputs, **options):
 
 
 def model_config(client, model_name):
-    """Return the configuration of a model. Each client asks once."""
+    """Return the configuration of a model as JSON. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:
-        reply = client.get_model_config(model_name)
-        config = json_format.ParseDict(reply, model_config_pb2.ModelConfig(), True)
-        configs[model_name] = config
+        configs[model_name] = client.get_model_config(model_name)
     return configs[model_name]

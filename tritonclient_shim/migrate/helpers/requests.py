@@ -17,9 +17,13 @@ FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
 
 def with_headers(client, texts):
     """Return the client, which sends headers such as "Name: value" from now on."""
-    lines = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
-    pairs = [line.partition(":") for line in lines]
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs if value.strip()}
+    headers = {}
+    for text in texts or ():
+        name, colon, value = (text.decode() if isinstance(text, bytes) else text).partition(":")
+        if not colon:
+            raise InferenceServerException(f"header {text!r} has no colon")
+        if value.strip():
+            headers[name.strip().lower()] = value.strip()
     client.register_plugin(lambda request: request.headers.update(headers))
     return client
 
@@ -91,7 +95,7 @@ def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
     triton = module_of(client)
     config = model_config(client, model_name)
-    batches = config.max_batch_size > 0
+    batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
         array = array_of(config, name, rows)
@@ -127,10 +131,12 @@ CONFIGS = weakref.WeakKeyDictionary()
 
 
 def model_config(client, model_name):
-    """Return the configuration of a model. Each client asks once."""
+    """Return the configuration of a model as JSON. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:
-        configs[model_name] = fetched_config(client, model_name)
+        options = {} if "http" in client.get_model_config.__module__ else {"as_json": True}
+        reply = client.get_model_config(model_name, **options)
+        configs[model_name] = reply.get("config", reply)
     return configs[model_name]
 
 
@@ -143,12 +149,10 @@ def fetched_config(client, model_name):
 
 
 def array_of(config, name, rows):
-    """Return the array of an input. tritonclient takes np.bytes_ for text, so they become bytes."""
-    is_batch = config.max_batch_size > 0 or len(rows) > 1
+    """Return the array of an input. tritonclient takes text as objects, and no np.bytes_."""
+    is_batch = config.get("max_batch_size", 0) > 0 or len(rows) > 1
     array = stacked(rows) if is_batch else np.asarray(rows[0])
-    if array.dtype.kind not in "OU":
-        return array
-    return np.frompyfunc(lambda x: bytes(x) if isinstance(x, bytes) else x, 1, 1)(array)
+    return AS_OBJECTS(array) if array.dtype.kind in "OU" else array
 
 
 def stacked(rows):
@@ -158,6 +162,10 @@ def stacked(rows):
     except ValueError as error:  # for rows of several shapes
         raise InferenceServerException(f"inputs do not fit: {error}") from error
     return array.astype(object) if array.dtype.kind == "U" else array
+
+
+#: Makes objects of an array of text.
+AS_OBJECTS = np.frompyfunc(lambda text: bytes(text) if isinstance(text, bytes) else text, 1, 1)
 
 
 def class_of(text):

@@ -10,7 +10,7 @@ import grpc
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 from tritonclient.utils import deserialize_bytes_tensor
 
-from tritonclient_shim.migrate.helpers.requests import CONFIGS, class_of, model_config
+from tritonclient_shim.migrate.helpers.requests import CONFIGS, class_of
 from tritonclient_shim.migrate.helpers.status import config_with_platform
 
 SUCCESS = 1  # most programs name no other code
@@ -62,10 +62,17 @@ class InferStub:
         """Return the configuration of a model."""
         return self.stub.ModelConfig(service_pb2.ModelConfigRequest(name=name))
 
+    def cached_config(self, name):
+        """Return the configuration of a model. Each channel asks once."""
+        configs = CONFIGS[self]
+        if name not in configs:
+            configs[name] = self.get_model_config(name).config
+        return configs[name]
+
     def Infer(self, request, timeout=None):
         """Infer, and return a message with the results, or with the error of the server."""
         try:
-            config = model_config(self, request.model_name)
+            config = self.cached_config(request.model_name)
             reply = self.stub.ModelInfer(infer_request(config, request), timeout)
         except grpc.RpcError as error:
             return failed(error, request, unknown_model=6)  # UNAVAILABLE
