@@ -162,15 +162,15 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
             before = program.kept
             work = _Work()
             for path in program.importers_first(paths):
-                _migrate_file(path, options, program, work)
+                program = _migrate_file(path, options, program, work)
     work.files.sort(key=lambda file: paths.index(file.path))
     if module:
         work.module = migrated_module(module, work.files)
     return work
 
 
-def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> None:
-    """Migrate one file; keep what became of it, or why it failed."""
+def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _Work) -> Program:
+    """Migrate one file; keep what became of it, or why it failed → the program with the result."""
     from tritonclient_shim.migrate.files import Migrated, migrate
     from tritonclient_shim.scan.imports import may_use_v1
     from tritonclient_shim.scan.sources import Unreadable, content
@@ -180,14 +180,13 @@ def _migrate_file(path: str, options: MigrateOptions, program: Program, work: _W
         data = content(path)
         is_v1 = may_use_v1(path, data)
         done = migrate(path, data, options, program) if is_v1 else Migrated(path, data, data)
-        program.keep(path, done.keeps)
-        program.replace(path, done.after)
         work.files.append(done)
+        return program.with_migrated(path, done.keeps, done.after)
     except Exception as error:  # one file must not keep the others from being migrated
-        program.keep_all(path)
         is_bug = not isinstance(error, Unreadable)
         effect = "which left the file as it was"
         work.failures.append(bug("migrate", path, error, effect) if is_bug else str(error))
+        return program.with_failed(path)
 
 
 def _refuse_link(path: str) -> None:

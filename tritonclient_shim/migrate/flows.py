@@ -69,7 +69,7 @@ class Group:
 class Flows:
     """The groups of a file, by their objects."""
 
-    def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: set[str]) -> None:
+    def __init__(self, tree: ast.Module, evaluator: Evaluator, taken: frozenset[str]) -> None:
         nodes = list(ast.walk(tree))
         self._evaluator = evaluator
         self.parents = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
@@ -120,7 +120,7 @@ class _Gathering:
         parents: dict[ast.AST, ast.AST],
         attributes: frozenset[str],
         evaluator: Evaluator,
-        taken: set[str],
+        taken: frozenset[str],
     ) -> None:
         self._evaluator = evaluator
         self._taken = taken  # names that other files read

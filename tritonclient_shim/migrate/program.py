@@ -8,9 +8,11 @@ rounds end.
 from __future__ import annotations
 
 import ast
+import copy
 import os
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Iterable, Iterator, Mapping, NamedTuple
@@ -70,6 +72,18 @@ class Keeps(Enum):
     HANDED = "contexts"
     ERRORS = "exception"
     REGIONS = "regions"
+
+
+#: What the text of a file has if it keeps all that it has of v1.
+_MARKS = {
+    Keeps.CONTEXTS: _LEGACY,
+    Keeps.REQUESTS: _REQUESTS,
+    Keeps.HANDED: re.compile(_REQUESTS.pattern + b"|" + _ASYNC.pattern),
+    Keeps.ERRORS: re.compile(b"InferenceServerException"),
+    Keeps.REGIONS: re.compile(b"shared_memory"),
+}
+#: The same for a file that has v1's names from other files.
+_MARKS_OF_NAMES = {Keeps.CONTEXTS: _LEGACY, Keeps.REQUESTS: _REQUESTS, Keeps.HANDED: _REQUESTS}
 
 
 class _Import(NamedTuple):
@@ -217,52 +231,41 @@ class Program:
             for module in self._imported[path]:
                 self._importers[module].add(path)
         #: what files keep, each with its first place, by path
-        self._kept: defaultdict[str, dict[Keeps, str]] = defaultdict(dict)
+        self._kept: dict[str, Mapping[Keeps, str]] = {}
         for path in () if is_whole else set(self._files).difference(given):
-            self.keep_all(path)
-        for file in self._files.values():
+            self._kept[path] = _all_kept(self._files[path])
+        for path, file in self._files.items():
             if not file.may_use_v1:  # it has v1's names from other files
-                self._keep_marked(file, {Keeps.CONTEXTS: _LEGACY})
-                self._keep_marked(file, dict.fromkeys((Keeps.REQUESTS, Keeps.HANDED), _REQUESTS))
+                self._kept[path] = _marked(file, _MARKS_OF_NAMES)
         #: files with their new texts, by path
         self._migrated = dict(self._files)
 
     @property
     def kept(self) -> dict[str, frozenset[Keeps]]:
-        """Return a copy of what files keep, by their paths."""
-        return {path: frozenset(keeps) for path, keeps in self._kept.items()}
+        """Return what files keep, by their paths."""
+        return {path: frozenset(keeps) for path, keeps in self._kept.items() if keeps}
 
-    def keep(self, path: str, keeps: Mapping[Keeps, str]) -> None:
-        """Add what a file keeps, each with its place. The first place stays."""
+    def with_migrated(self, path: str, keeps: Mapping[Keeps, str], text: bytes) -> Program:
+        """Return the program with the new text of a file, and what it keeps, each with its place.
+
+        What the file kept before it keeps, with the first place.
+        """
         own = os.path.abspath(path)
-        self._kept[own] = {**keeps, **self._kept[own]}
-
-    def keep_all(self, path: str) -> None:
-        """Add what a file has of v1, because nothing of it is rewritten."""
-        own = os.path.abspath(path)
-        file = self._files[own]
-        if not file.may_use_v1:
-            return
-        marks = {
-            Keeps.CONTEXTS: _LEGACY,
-            Keeps.REQUESTS: _REQUESTS,
-            Keeps.HANDED: re.compile(_REQUESTS.pattern + b"|" + _ASYNC.pattern),
-            Keeps.ERRORS: re.compile(b"InferenceServerException"),
-            Keeps.REGIONS: re.compile(b"shared_memory"),
-        }
-        self._keep_marked(file, marks)
-
-    def _keep_marked(self, file: _File, marks: Mapping[Keeps, re.Pattern[bytes]]) -> None:
-        """Add what a file keeps whose text has marks."""
-        found = {keeps: mark for keeps, mark in marks.items() if mark.search(file.text)}
-        self.keep(file.path, {keeps: file.place(mark) for keeps, mark in found.items()})
-
-    def replace(self, path: str, text: bytes) -> None:
-        """Keep the new text of a file."""
-        own = os.path.abspath(path)
-        if text != self._migrated[own].text:
+        file = self._migrated[own]
+        if text != file.text:
             is_old = text == self._files[own].text
-            self._migrated[own] = self._files[own] if is_old else _File(own, text)
+            file = self._files[own] if is_old else _File(own, text)
+        elif keeps.keys() <= self.keeps(own).keys():
+            return self
+        changed = copy.copy(self)
+        changed._kept = {**self._kept, own: {**keeps, **self.keeps(own)}}
+        changed._migrated = {**self._migrated, own: file}
+        return changed
+
+    def with_failed(self, path: str) -> Program:
+        """Return the program with a file that keeps what it has of v1: nothing is rewritten."""
+        file = self._files[os.path.abspath(path)]
+        return self.with_migrated(path, _all_kept(file), file.text)
 
     def migrated(self, file: _File) -> _File:
         """Return a file with its new text."""
@@ -307,7 +310,7 @@ class Program:
 
     def beside(self, path: str) -> Beside:
         """Return what the other files mean for a file."""
-        return Beside(self, os.path.abspath(path))
+        return _beside_of(self, os.path.abspath(path))
 
     def related(self, path: str) -> list[_File]:
         """Return the files that may run in one process with a file."""
@@ -322,7 +325,7 @@ class Program:
 
     def keeps(self, path: str) -> Mapping[Keeps, str]:
         """Return what a file keeps of v1, each with its place."""
-        return self._kept[path]
+        return self._kept.get(path, {})
 
     def _fixtures(self, path: str) -> Iterator[str]:
         """Yield the files of pytest's fixtures for a file of tests, which uses them by name."""
@@ -366,64 +369,48 @@ class _Names(NamedTuple):
     own_methods: frozenset[str]
 
 
+@dataclass(frozen=True)
 class Beside:
-    """What the other files of a program mean for a file."""
+    """What the other files of a program mean for a file.
 
-    def __init__(self, program: Program, path: str) -> None:
-        related = program.related(path)
-        importers = program.importers(path)
-        self._program = program
-        self._path = path
-        self.linked = bool(related)  # the file runs together with another file of its program
-        self.others = [file.name for file in related]
-        self.has_classes = any(file.has_classes for file in related)
-        #: the places of asynchronous requests in files that have v1's names from other files
-        indirect = [file for file in related if not file.may_use_v1]
-        self.starts = [file.place(_ASYNC) for file in indirect if file.starts_requests]
-        self._keepers = {file: program.keeps(file.path) for file in related}
-        kept: frozenset[Keeps] = frozenset().union(*self._keepers.values())
-        self.kept = kept  # by the other files
-        #: the places where other files ask errors for their ids
-        self.asks_errors = [file.place(_ERROR_IDS) for file in related if file.asks_errors]
-        #: other files ask errors for their ids, or catch errors of v1 alone
-        self.errors_stay = Keeps.ERRORS in kept or bool(self.asks_errors)
-        #: other files may catch v1's exception
-        self.names_errors = any(file.names_errors for file in related)
-        self.asks = any(file.asks_contexts for file in related)  # for last requests
-        self.has_processes = any(file.starts_processes for file in related)
-        self.may_ask_for_classes = any(file.may_ask_for_classes for file in related)
-        #: of the clients of other files
-        self.protocols: set[str] = set().union(*(file.protocols for file in related))
-        self.has_regions = any(file.has_regions for file in related)
-        free: set[str] = set()
-        attributes: set[str] = set()
-        #: classes of v1 that other files may replace, each with a place
-        self.replaced: dict[str, str] = {}
-        for file in related:
-            attributes |= file.names.attributes | file.names.methods
-            for class_name, line in file.names.replaced.items():
-                self.replaced[class_name] = f"{file.name}, line {line},"
-        #: names that importers with a star import bind: they would get others of this file
-        self.names: set[str] = set()
-        #: names that importers read once they are migrated
-        self.imported: set[str] = set()
-        for file in importers:
-            free |= file.names.free
-            if file.has_star_imports:
-                self.names |= file.names.bound
-            new = program.migrated(file)
-            read = new.names.free - program.names_from_elsewhere(new)
-            self.imported |= read | new.names.attributes
-        #: names that other files read and do not bind themselves
-        self.taken = free | attributes
-        #: of classes of other files that do not derive from v1's
-        self.own_methods: set[str] = set().union(*(file.names.own_methods for file in related))
-        #: the methods of the classes of other files in which v1 has no part, by class
-        self.classes = _classes_without_v1(file.names.classes for file in related)
+    ``linked``: it runs together with one of the ``others``. ``starts``: the places of asynchronous
+    requests in files that have v1's names from other files. ``keepers``: what each file keeps of
+    v1, with places. ``kept``: what they keep. ``asks_errors``: the places where they ask errors
+    for their ids. ``errors_stay``: they do so, or catch errors of v1 alone. ``names_errors``: they
+    may catch v1's exception. ``asks``: they ask for last requests. ``protocols``: those of their
+    clients. ``replaced``: classes of v1 that they may replace, each with a place. ``names``: those
+    that importers with a star import bind, as they would get others of this file. ``imported``:
+    names that importers read once they are migrated. ``taken``: names that other files read and do
+    not bind themselves. ``own_methods``: those of their classes that do not derive from v1's.
+    ``classes``: the methods of their classes in which v1 has no part, by class.
+    """
+
+    program: Program
+    path: str
+    linked: bool
+    others: tuple[str, ...]
+    has_classes: bool
+    starts: tuple[str, ...]
+    keepers: Mapping[_File, Mapping[Keeps, str]]
+    kept: frozenset[Keeps]
+    asks_errors: tuple[str, ...]
+    errors_stay: bool
+    names_errors: bool
+    asks: bool
+    has_processes: bool
+    may_ask_for_classes: bool
+    protocols: frozenset[str]
+    has_regions: bool
+    replaced: Mapping[str, str]
+    names: frozenset[str]
+    imported: frozenset[str]
+    taken: frozenset[str]
+    own_methods: frozenset[str]
+    classes: Mapping[str, frozenset[str]]
 
     def reason_of(self, *keeps: Keeps) -> str:
         """Return what another file keeps, with its place, for the reason of a use that stays."""
-        for file, places in self._keepers.items():
+        for file, places in self.keepers.items():
             for kind in keeps:
                 if kind in places and file.may_use_v1:
                     return f"{places[kind]} keeps v1's {kind.value}; rewrite it first"
@@ -433,7 +420,70 @@ class Beside:
 
     def star_names(self, level: int, module: str) -> set[str]:
         """Return what a star import of the file binds; '' for the names of an unknown module."""
-        return self._program.star_names(_Import(level, module), self._path)
+        return self.program.star_names(_Import(level, module), self.path)
+
+
+def _beside_of(program: Program, path: str) -> Beside:
+    """Return what the other files of a program mean for a file."""
+    related = program.related(path)
+    keepers = {file: program.keeps(file.path) for file in related}
+    kept: frozenset[Keeps] = frozenset().union(*keepers.values())
+    indirect = [file for file in related if not file.may_use_v1]
+    asks_errors = tuple(file.place(_ERROR_IDS) for file in related if file.asks_errors)
+    attributes = [file.names.attributes | file.names.methods for file in related]
+    importers = program.importers(path)
+    with_stars = [file for file in importers if file.has_star_imports]
+    return Beside(
+        program=program,
+        path=path,
+        linked=bool(related),
+        others=tuple(file.name for file in related),
+        has_classes=any(file.has_classes for file in related),
+        starts=tuple(file.place(_ASYNC) for file in indirect if file.starts_requests),
+        keepers=keepers,
+        kept=kept,
+        asks_errors=asks_errors,
+        errors_stay=Keeps.ERRORS in kept or bool(asks_errors),
+        names_errors=any(file.names_errors for file in related),
+        asks=any(file.asks_contexts for file in related),
+        has_processes=any(file.starts_processes for file in related),
+        may_ask_for_classes=any(file.may_ask_for_classes for file in related),
+        protocols=frozenset().union(*(file.protocols for file in related)),
+        has_regions=any(file.has_regions for file in related),
+        replaced=_replaced_by(related),
+        names=frozenset().union(*(file.names.bound for file in with_stars)),
+        imported=frozenset().union(*(_imported_by(file, program) for file in importers)),
+        taken=frozenset().union(*attributes, *(file.names.free for file in importers)),
+        own_methods=frozenset().union(*(file.names.own_methods for file in related)),
+        classes=_classes_without_v1(file.names.classes for file in related),
+    )
+
+
+def _replaced_by(files: Iterable[_File]) -> dict[str, str]:
+    """Return the classes of v1 that files may replace, each with a place."""
+    return {
+        class_name: f"{file.name}, line {line},"
+        for file in files
+        for class_name, line in file.names.replaced.items()
+    }
+
+
+def _imported_by(file: _File, program: Program) -> set[str]:
+    """Return the names that a file reads once it is migrated, but for those from elsewhere."""
+    new = program.migrated(file)
+    read = new.names.free - program.names_from_elsewhere(new)
+    return {*read, *new.names.attributes}
+
+
+def _all_kept(file: _File) -> dict[Keeps, str]:
+    """Return what a file has of v1, each with its first place."""
+    return _marked(file, _MARKS) if file.may_use_v1 else {}
+
+
+def _marked(file: _File, marks: Mapping[Keeps, re.Pattern[bytes]]) -> dict[Keeps, str]:
+    """Return what a file keeps, by marks in its text, each with its first place."""
+    found = {keeps: mark for keeps, mark in marks.items() if mark.search(file.text)}
+    return {keeps: file.place(mark) for keeps, mark in found.items()}
 
 
 def _classes_without_v1(
