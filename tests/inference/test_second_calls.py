@@ -10,7 +10,10 @@ import pytest
 from testbed import TritonServer
 from tests.conftest import StartTriton
 from tests.equivalence import sides
+from tests.generation_marks import not_on
 
+#: docs/servers.md
+pytestmark = not_on("2.33", "ends at regions that are too small, and at unknown models of a stream")
 #: Scenarios whose inferences are made twice: without models that keep a state or are loaded.
 FILES = (
     "classes", "datatypes", "inputs", "options", "outputs", "refusals",

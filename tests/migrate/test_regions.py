@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
+import pytest
+
 from tests.migrate.sources_migrated import migrated, run, todo, write
 
 _ERRORS = """
@@ -25,6 +27,53 @@ shm.set_shared_memory_region(handle, [np.arange(16, dtype=np.uint8)])
 print(open("/dev/shm" + sys.argv[1], "rb").read().hex())
 shm.destroy_shared_memory_region(handle)
 """
+
+
+_DESTROYED = """
+import sys
+import numpy as np
+import tensorrtserver.shared_memory as shm
+handle = shm.create_shared_memory_region("twice", sys.argv[1], 16)
+for _ in range(2):
+    try:
+        shm.destroy_shared_memory_region(handle)
+        print("destroyed")
+    except shm.SharedMemoryException:
+        print("refused")
+"""
+_STRINGS = """
+import numpy as np
+from tensorrtserver.api import InferenceServerException, serialize_string_tensor
+good = np.array(["a", "bc"], object), np.array([b"d"])
+bad = np.zeros(3), np.array([], object), np.array(["e"]), ["f"]
+for strings in (*good, *bad):
+    try:
+        print(serialize_string_tensor(strings).tobytes())
+    except InferenceServerException:
+        print("refused")
+"""
+
+
+@pytest.mark.parametrize("source", [_DESTROYED, _STRINGS], ids=["destroyed", "strings"])
+def test_refusals(source: str, tmp_path: Path) -> None:
+    """What v1 refused with an exception that the program handles is refused with it."""
+    script, key = tmp_path / "script.py", f"/{uuid.uuid4().hex}"
+    script.write_text(source)
+    before = run(script, key)
+    assert before.status == 0 and "refused" in before.output
+    migration = migrated(source, unsafe=False)
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, key) == before
+
+
+def test_strings_that_raise_an_error_of_memory() -> None:
+    """The function of a module of shared memory stays where its error may be handled."""
+    source = (
+        "import tensorrtserver.shared_memory as shm\n"
+        "try:\n    shm.serialize_string_tensor(x)\nexcept shm.SharedMemoryException: pass\n"
+    )
+    assert "call that of tensorrtserver.api" in migrated(source).after.decode()
 
 
 def test_errors_of_a_region(tmp_path: Path) -> None:

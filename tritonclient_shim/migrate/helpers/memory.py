@@ -39,6 +39,15 @@ def create_region(name, key, byte_size):
     return Region(handle, name, key, byte_size)
 
 
+def destroy_region(region):
+    """Remove the key of a region from the system."""
+    try:
+        shared_memory.destroy_shared_memory_region(region.handle)
+    except KeyError as error:  # it was removed before
+        message = "unable to unlink the shared memory region"
+        raise shared_memory.SharedMemoryException(message) from error
+
+
 def is_region(value):
     """True for a Region, which another file of the program may have made."""
     return hasattr(value, "byte_size")
@@ -156,4 +165,6 @@ def contents(region, result, name):
 
 def serialize_strings(array):
     """Return strings as a region of shared memory has them, as an array of bytes."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "OS" or not array.size:
+        raise InferenceServerException("strings must be an array of objects, and not empty")
     return np.frombuffer(serialize_byte_tensor(np.asarray(array, object)).item(), np.uint8)

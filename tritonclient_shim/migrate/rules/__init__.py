@@ -82,7 +82,8 @@ LOOSE: Mapping[str, _NodeRule] = {
     **dict.fromkeys(("TS004", "TS006"), status.state),
     "TS015": names.exception,
     **dict.fromkeys(("TS016", "TS017"), names.error_id),
-    **dict.fromkeys(("TS065", "TS084", "TS089"), memory.by_helper("serialize_strings")),
+    "TS065": memory.by_helper("serialize_strings"),
+    **dict.fromkeys(("TS084", "TS089"), memory.serialized),
     "TS201": names.numpy_name,
     "TS203": names.future_name,
 }

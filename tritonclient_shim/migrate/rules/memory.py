@@ -15,6 +15,7 @@ from tritonclient_shim.migrate.rules.models import Contexts, Rule
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.scopes import last_name
 
+_DESTROY = "destroy_shared_memory_region"
 _ELSEWHERE = (UnsafeChange.HANDLES,)
 
 
@@ -65,10 +66,20 @@ def of_handle(node: ast.AST, facts: FileFacts) -> Plan:
     if not arguments or len(facts.evaluator.of(function)) != 1:
         raise Refused("call it as a function of one module, with the handle first")
     unsafe = () if facts.flows.of(arguments[0]) else _ELSEWHERE
+    may_be_caught = facts.has("TS085") or facts.beside.has_regions
+    if last_name(function) == _DESTROY and may_be_caught and not _is_of_cuda(function, facts):
+        return rewrite(function, "{destroy_region}", what="destroy_region(region)", unsafe=unsafe)
     edits = [replaced(arguments[0], "{old}.handle")]
     if _is_of_cuda(function, facts):
         edits.append(replaced(function, f"{{cuda_memory}}().{last_name(function)}"))
     return Rewrite("of the region's handle", unsafe, tuple(edits))
+
+
+def serialized(node: ast.AST, facts: FileFacts) -> Plan:
+    """``serialize_string_tensor`` of a module of shared memory → a helper with another error."""
+    if facts.has("TS085", "TS090"):
+        raise Refused("call that of tensorrtserver.api, which raises InferenceServerException")
+    return by_helper("serialize_strings")(node, facts)
 
 
 def exception(node: ast.AST, facts: FileFacts) -> Plan:
