@@ -244,7 +244,7 @@ def _new_line(name: str, bound: str, document: Document, is_module: bool = False
         if f"{name}.".startswith(f"{old}.") and old not in document.names.decisions.kept:
             successor = new + name[len(old) :]
             owner, _, last = successor.rpartition(".")
-            if is_module:
+            if is_module and not owner:
                 return f"import {successor} as {bound}"
             return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
     return ""

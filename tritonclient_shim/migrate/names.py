@@ -85,7 +85,22 @@ class NewNames:
     def of_import(self, line: str) -> str:
         """Return the name that an import of one name binds in the file."""
         name = _bound(_imported(line))
+        for own in self._names_of_configs if line == _CONFIGS_IMPORT else ():
+            if self._has_import(own, line):
+                return own
         return name if self._has_import(name, line) else self.facts.free_name(name)
+
+    @cached_property
+    def _names_of_configs(self) -> tuple[str, ...]:
+        """Return the names of v1's module of configurations in the module."""
+        symbols = self.facts.evaluator.imports.symbols
+        return tuple(
+            _bound(name)
+            for statement in self.facts.source.tree.body
+            if isinstance(statement, (ast.Import, ast.ImportFrom))
+            for name in statement.names
+            if name.asname and symbols.get(name) == CONFIGS
+        )
 
     def import_line(self, line: str) -> str:
         """Return an import of one name, with the name that it binds in the file."""

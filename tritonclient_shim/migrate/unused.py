@@ -63,7 +63,7 @@ def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[E
     target = statement.targets[0]
     if isinstance(target, (ast.Tuple, ast.List)):
         return _marked_unused(target.elts, unused)
-    if not isinstance(target, ast.Name) or target.id not in unused:
+    if not isinstance(target, ast.Name) or document.new(target) not in unused:
         return []
     if _has_effects(ast.parse(document.new(statement.value).strip(), mode="eval")):
         return [replaced(statement, "{0}", statement.value)]

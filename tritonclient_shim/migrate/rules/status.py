@@ -9,7 +9,7 @@ import ast
 from typing import Tuple
 
 from tritonclient_shim.migrate.decisions import Plan, Refused, Rewrite, rewrite, unchanged
-from tritonclient_shim.migrate.edits import Replace, replaced
+from tritonclient_shim.migrate.edits import Edit, Remove, replaced
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.migrate.rules.models import (
@@ -152,7 +152,7 @@ def _config_reads(call: ast.Call, facts: FileFacts, contexts: Group) -> list[_Re
     return [] if len(reads) < 2 or is_late and facts.is_tried(call) else reads
 
 
-def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tuple[Replace, ...]:
+def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tuple[Edit, ...]:
     """Put the client in the place of the status, and ask it for each configuration."""
     creations = [context_arguments(item, "TS025", facts) for item in contexts.creations]
     protocols = {protocol_of(item["protocol"], facts) for item in creations}
@@ -160,9 +160,67 @@ def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tup
     if not _may_read_platform(reads, facts):
         is_grpc = protocols == {"grpc"}
         config = "{0}.get_model_config({1}).config" if is_grpc else "{fetched_config}({0}, {1})"
-    return tuple(
-        replaced(read, config if form == _CONFIG else form, *parts) for read, form, parts in reads
-    )
+    removed, client = _status_that_goes(reads, facts)
+    edits: list[Edit] = [Remove(removed)] if removed else []
+    for read, form, parts in reads[1:] if removed else reads:
+        if client and form != "{0}":
+            parts = (client, *parts[1:])
+        edits.append(replaced(read, config if form == _CONFIG else form, *parts))
+        if form == _CONFIG:
+            edits += _under_one_name(read, facts)
+    return tuple(edits)
+
+
+def _status_that_goes(
+    reads: list[_Read], facts: FileFacts
+) -> tuple[ast.Assign | None, ast.expr | None]:
+    """Return the assignment of the status, and the client that does for it.
+
+    None, if there is no variable that has the status alone, or none that has the client alone.
+    """
+    call, _, (client,) = reads[0]
+    assignment = _only_assignment(call, facts)
+    is_named = isinstance(client, ast.Name) and len(facts.evaluator.scopes.bindings(client)) == 1
+    if assignment is None or not is_named:
+        return None, None
+    asked = {parts[0] for _, form, parts in reads[1:] if form != "{0}"}
+    return (assignment, client) if asked == _reads_of(assignment, facts) else (None, None)
+
+
+def _under_one_name(read: ast.AST, facts: FileFacts) -> list[Edit]:
+    """Assign a configuration at once to the variable that gets it from the part of a status."""
+    first = _only_assignment(read, facts)
+    results = facts.around_result(read)
+    if first is None or len(results) != 1:
+        return []
+    second = _only_assignment(results[0], facts)
+    if second is None or second not in facts.layout.block(first):
+        return []
+    if _reads_of(first, facts) != {getattr(results[0], "value", None)}:
+        return []
+    return [replaced(first.targets[0], "{0}", facts.text(second.targets[0])), Remove(second)]
+
+
+def _reads_of(assignment: ast.Assign, facts: FileFacts) -> set[ast.AST]:
+    """Return the places where the variable of its only assignment is read."""
+    bindings = facts.evaluator.scopes.bindings
+    (target,) = assignment.targets
+    assert isinstance(target, ast.Name)
+    nodes = (node for node in facts.flows.parents if isinstance(node, ast.Name))
+    same = (node for node in nodes if node.id == target.id and node is not target)
+    return {node for node in same if bindings(node) == bindings(target)}
+
+
+def _only_assignment(node: ast.AST, facts: FileFacts) -> ast.Assign | None:
+    """Return the assignment of a node to a variable of this file that gets no other value."""
+    statement = facts.flows.parents[node]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or len(facts.evaluator.scopes.bindings(target)) > 1:
+        return None
+    may_be_imported = facts.beside.linked and facts.layout.is_of_module(statement)
+    return None if may_be_imported else statement
 
 
 def _may_read_platform(reads: list[_Read], facts: FileFacts) -> bool:
