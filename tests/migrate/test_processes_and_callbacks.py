@@ -184,6 +184,70 @@ def test_pool_of_threads() -> None:
     assert "InferContext" in body(f"import multiprocessing\n{source}", unsafe=False)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("import os, multiprocessing", "import os; import multiprocessing as m", "import ray"),
+        *("from torch import multiprocessing", "from os import fork\nfork()"),
+        "from multiprocessing.pool import ThreadPool, Pool",
+    ],
+)
+def test_imports_that_start_processes(line: str) -> None:
+    """A context that processes may inherit stays, however the program imports what starts them."""
+    source = f"{_CONTEXT}def ask():\n    ctx.run(i, o)\n"
+    assert "InferContext" in body(f"{line}\n{source}", unsafe=False)
+
+
+_FAILING = """import sys
+import numpy as np
+from {module}
+from tensorrtserver.api import *
+
+def ask(value):
+    ctx = InferContext(sys.argv[1], ProtocolType.HTTP, "failing")
+    outputs = {{"OUTPUT0": InferContext.ResultFormat.RAW}}
+    return ctx.run({{"INPUT0": [np.array([value], np.float32)]}}, outputs)["OUTPUT0"][0].tolist()
+
+if __name__ == "__main__":
+    with {pool} as pool:
+        for value in (0, 3):
+            try:
+                print(pool.{call})
+            except InferenceServerException:
+                print("refused")
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "pool", "call"),
+    [
+        (
+            "multiprocessing import get_context",
+            "get_context('spawn').Pool(1)",
+            "apply(ask, [value])",
+        ),
+        (
+            "concurrent.futures import ProcessPoolExecutor",
+            "ProcessPoolExecutor(1)",
+            "submit(ask, value).result()",
+        ),
+    ],
+)
+def test_errors_of_processes(
+    module: str, pool: str, call: str, triton: TritonServer, tmp_path: Path
+) -> None:
+    """An error of a request reaches the process that waits for it."""
+    source = _FAILING.format(module=module, pool=pool, call=call)
+    script = tmp_path / "script.py"
+    script.write_text(source)
+    before = run(script, triton.http)
+    assert before.output == "[0.0]\nrefused\n"
+    migration = migrated(source, unsafe=False)
+    assert todo(migration) == []
+    script.write_bytes(migration.after)
+    assert run(script, triton.http) == before
+
+
 _WORKERS = """import multiprocessing
 import sys
 import numpy as np

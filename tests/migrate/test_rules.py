@@ -260,12 +260,25 @@ def test_repository_index() -> None:
 _USED = "def use(x):\n    return ctx.run(x, o)\nctx = InferContext('u', p, 'm')\n"
 
 
-def test_client_for_each_thread() -> None:
-    """Over HTTP each thread gets a separate client if the file imports a module of threads."""
-    threads = f"from concurrent.futures import ThreadPoolExecutor\n{_USED}"
-    assert "class ThreadClient(" in migrated(STAR + threads, "http").after.decode()
-    others = migrated(STAR + threads, "grpc"), migrated(STAR + _USED, "http")
-    assert not any(b"ThreadClient" in other.after for other in others)
+@pytest.mark.parametrize(
+    "threads",
+    [
+        *("from concurrent.futures import ThreadPoolExecutor", "import os, threading"),
+        *("import os; import threading", "def f():\n    import flask", "import paho.mqtt.client"),
+        *("from . import other", "threading.Thread(target=use).start()"),
+        "import importlib\nmodule = importlib.import_module('threading')",
+    ],
+)
+def test_client_for_each_thread(threads: str) -> None:
+    """Over HTTP each thread gets a separate client if the file may have threads."""
+    assert "class ThreadClient(" in migrated(f"{STAR}{threads}\n{_USED}", "http").after.decode()
+    assert b"ThreadClient" not in migrated(f"{STAR}{threads}\n{_USED}", "grpc").after
+
+
+@pytest.mark.parametrize("line", ["", "import os, numpy.linalg as la", "from PIL import Image"])
+def test_client_of_one_thread(line: str) -> None:
+    """Over HTTP there is one client if all modules that the file imports stay in its thread."""
+    assert b"ThreadClient" not in migrated(f"{STAR}{line}\n{_USED}", "http").after
 
 
 def test_error_of_a_constructor() -> None:

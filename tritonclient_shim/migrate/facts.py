@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 from typing import Callable, Iterable, Mapping
 
@@ -20,6 +19,7 @@ from tritonclient_shim.migrate.program import (
     own_methods_of,
     starts_processes,
 )
+from tritonclient_shim.migrate.threads import may_have_threads
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator
 from tritonclient_shim.scan.imports import API
@@ -28,13 +28,6 @@ from tritonclient_shim.scan.sites import Site, arguments, sites
 from tritonclient_shim.scan.sources import ParsedSource
 from tritonclient_shim.scan.values import Value, element
 
-#: Modules that run functions in threads.
-_THREADED = re.compile(
-    r"^\s*(from|import)\s+(threading|_thread|concurrent|multiprocessing|asyncio|socketserver|http"
-    r"|flask|tornado|bottle|fastapi|starlette|django|falcon|grpc|wsgiref|xmlrpc|joblib|queue"
-    r"|celery|dash|gradio|streamlit|twisted|cherrypy|pyramid|sanic|aiohttp|uvicorn|gunicorn)\b",
-    re.M,
-)
 #: The module of v1's configurations. A status of v1 has these.
 CONFIGS = f"{API}.model_config_pb2"
 ERROR = f"{API}.InferenceServerException"
@@ -209,7 +202,7 @@ def facts_of(source: ParsedSource, text: str, options: MigrateOptions, beside: B
         layout=Layout(text, flows.parents),
         has_classes=has_classes,
         may_ask_for_classes=has_classes or beside.may_ask_for_classes or may_ask_for_classes(text),
-        has_threads=bool(_THREADED.search(text)) or beside.linked or _hands_on_run(own_sites),
+        has_threads=beside.linked or may_have_threads(source.tree) or _hands_on_run(own_sites),
         has_processes=beside.has_processes or starts_processes(text),
         asks=beside.asks or _has(own_sites, "TS057", "TS059", "TS060", "TS061"),
         errors_stay=beside.errors_stay or asks_ids,

@@ -46,8 +46,10 @@ _STAR = re.compile(rb"\bimport[ \t]*\*")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 #: What starts processes. A pool of threads may be a part of ``multiprocessing``, too.
 _PROCESSES = re.compile(
-    r"^\s*(?:from|import)\s+(?:torch\.)?(?:multiprocessing(?!\.dummy|\.pool import ThreadPool$)"
-    r"|joblib|billiard|celery)\b|\bos\.fork\(|\bProcessPoolExecutor\b",
+    r"(?:^|\\n|[\";:])[ \t]*(?:from|import)[ \t][^;\n]*?"
+    r"\b(?:multiprocessing(?!\.dummy|\.pool[ \t]+import[ \t]+ThreadPool[ \t]*(?:$|[;\\]))"
+    r"|joblib|loky|billiard|celery|pathos|mpire|ray|dask|pyspark)\b"
+    r"|\bfork(?:pty)?\(|\bProcessPoolExecutor\b|\bDataLoader\b",
     re.M,
 )
 #: What may be classes in outputs: every format that is not written as RAW.

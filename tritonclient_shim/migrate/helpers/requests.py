@@ -86,6 +86,12 @@ def in_turn(callback, client):
     return call_back
 
 
+def error_parts(error):
+    """Return what makes an error of a request again, in another process."""
+    parts = error.message(), error.status(), error.debug_details()
+    return InferenceServerException, parts
+
+
 def version_name(version):
     """Return the version of a model as tritonclient takes it: empty for the newest."""
     return "" if version in (None, -1) else str(version)

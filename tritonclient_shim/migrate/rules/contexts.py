@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, Rewrite
 from tritonclient_shim.migrate.edits import (
+    Define,
     Edit,
+    Import,
     NewCall,
     NewText,
     Part,
@@ -44,6 +46,7 @@ from tritonclient_shim.scan.sites import arguments as known_arguments
 
 #: v1's requests had no timeout; tritonclient.http has one of 60 seconds.
 _TIMEOUTS = ("connection_timeout=300", "network_timeout=86400")
+_ERROR_IMPORT = "from tritonclient.utils import InferenceServerException"
 _LABELS = {"grpc": "gRPC", "http": "HTTP"}
 _NO_HEADERS: tuple[object, ...] = (None, False, "", [], ())
 
@@ -80,7 +83,7 @@ class ClientPlan(Plan):
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
         """Return the edits that make the client, and the object around it."""
-        edits: list[Edit] = []
+        edits = list(errors_of_processes(self.facts))
         if self._scheme and self._function(decisions) != "http_client":
             edits.append(replaced(self._arguments["url"], "{0}", self.facts.quoted(self._address)))
         if self.contexts.form is Form.CLIENT:
@@ -190,7 +193,7 @@ class ByArgumentsPlan(ClientPlan):
 
     def edits(self, decisions: Decisions) -> Sequence[Edit]:
         """Return the edit of the function. The arguments stay."""
-        return [replaced(self.call.func, "{infer_model}")]
+        return [*errors_of_processes(self.facts), replaced(self.call.func, "{infer_model}")]
 
 
 def _by_arguments(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Plan:
@@ -223,6 +226,16 @@ def client(call: ast.Call, facts: FileFacts, contexts: Contexts, id: str) -> Pla
     if not protocol and not facts.evaluator.of(arguments["protocol"]):
         unsafe.append(UnsafeChange.CONNECT)
     return ClientPlan(what, tuple(unsafe), call, id, protocol, contexts, facts)
+
+
+def errors_of_processes(facts: FileFacts) -> Iterator[Edit]:
+    """Yield the statement by which processes can send errors of requests to each other.
+
+    A pool of processes waits for ever for an error that it cannot make again.
+    """
+    if facts.has_processes:
+        modules = Import("import copyreg"), Import(_ERROR_IMPORT)
+        yield Define("error_parts", new_text("{0}.pickle({1}, {error_parts})", *modules))
 
 
 def placed_class(node: ast.AST, facts: FileFacts) -> list[Edit]:
