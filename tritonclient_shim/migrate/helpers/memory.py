@@ -142,7 +142,7 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
 
 def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region, which has the size of the input."""
-    known = {item["name"]: item for item in config["input"]}.get(name)
+    known = {item["name"]: item for item in config.get("input", ())}.get(name)
     if known is None:
         raise InferenceServerException(f"unknown input '{name}' for '{config['name']}'")
     region, dims = (rows, map(int, known["dims"])) if is_region(rows) else rows
