@@ -167,6 +167,31 @@ def test_package_without_its_name(folder: Path, capsys: pytest.CaptureFixture[st
     assert main(["migrate", "--helpers", "app.mine", "app"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "package"),
+    [
+        *(
+            ("from scoring.clients import base", "scoring.clients"),
+            ("from . import base", "clients"),
+        ),
+        ("import scoring.clients.base as b", "scoring.clients"),
+    ],
+)
+def test_package_without_init(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, package: str
+) -> None:
+    """Files that import each other with a package are modules of it, also without __init__.py."""
+    clients = folder / "scoring" / "clients"
+    clients.mkdir(parents=True)
+    (clients / "base.py").write_text(ASK, "utf-8")
+    (clients / "ask.py").write_text(f"{line}\n{ASK}", "utf-8")
+    assert main(["migrate", "--helpers", "mine", "scoring"]) == 2
+    assert f"as the files import it: {package}.mine\n" in capsys.readouterr().err
+    assert main(["migrate", "--helpers", "scoring.clients.mine", "scoring"]) == 1
+    (clients / "ask.py").write_text(f"import base\n{ASK}", "utf-8")
+    assert main(["migrate", "--helpers", "mine", "scoring"]) == 1
+
+
 def test_two_packages_of_a_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A package that two folders above the files have is refused."""
     (folder / "other" / "app").mkdir(parents=True)

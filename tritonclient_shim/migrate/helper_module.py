@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
@@ -18,7 +19,8 @@ from tritonclient_shim.migrate.emitted import (
 from tritonclient_shim.migrate.files import Migrated
 from tritonclient_shim.migrate.format import quote_of, with_quotes
 from tritonclient_shim.migrate.import_block import import_block
-from tritonclient_shim.scan.sources import content
+from tritonclient_shim.scan.imports import modules_of
+from tritonclient_shim.scan.sources import Unreadable, content, read
 
 _DOCSTRING = '"""Requests to Triton, for programs that used the tensorrtserver client."""\n'
 
@@ -39,7 +41,8 @@ def module_of(name: str, paths: Sequence[str]) -> HelperModule:
     """Return the module of a name. Raise NoModule if its place is not certain.
 
     ``paths``: the files that import it. A module of a package is in the folder of the package,
-    which is in a folder above one of the files. Another module is in the one folder of all files.
+    which is in a folder above one of the files. Another module is in the one folder of all files,
+    which import each other without a package.
     """
     package, _, last = name.rpartition(".")
     for part in name.split("."):
@@ -52,12 +55,31 @@ def module_of(name: str, paths: Sequence[str]) -> HelperModule:
     if len(folders) != 1:
         raise NoModule(_unclear(name, package, folders))
     folder = folders[0]
-    if not package and os.path.exists(os.path.join(folder, "__init__.py")):
+    own_package = "" if package else _package_of(folder, paths)
+    if own_package:
         raise NoModule(
-            f"--helpers: {folder} is a package; expected a module of it; name the module as the "
-            f"files import it: {os.path.basename(os.path.abspath(folder))}.{name}"
+            f"--helpers: {folder or '.'} is a package; expected a module of it; name the module as "
+            f"the files import it: {own_package}.{name}"
         )
     return HelperModule(name, os.path.join(folder, f"{last}.py"))
+
+
+def _package_of(folder: str, paths: Sequence[str]) -> str:
+    """Return the package whose modules the files of a folder are, as they import it; '' for none.
+
+    A package without ``__init__.py`` shows in imports of one file by another.
+    """
+    own = os.path.basename(os.path.abspath(folder))
+    names = {os.path.splitext(os.path.basename(path))[0] for path in paths}
+    for path in paths:
+        with suppress(Unreadable):
+            for module, level in modules_of(read(path).tree):
+                package, _, last = module.rpartition(".")
+                if level:
+                    return own
+                if last in names and package.split(".")[-1] == own:
+                    return package
+    return own if os.path.exists(os.path.join(folder, "__init__.py")) else ""
 
 
 def _folders(paths: Iterable[str]) -> list[str]:

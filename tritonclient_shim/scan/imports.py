@@ -112,6 +112,12 @@ class Imports:
                     self._follow(other, beside)
 
 
+def modules_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the dotted names of all that a file imports, and the number of dots before them."""
+    for _, name, level in _imported(tree):
+        yield name, level
+
+
 def _imported(tree: ast.Module) -> Iterator[tuple[ast.alias, str, int]]:
     """Yield what a file imports, its dotted name, and the number of dots before it."""
     for node in ast.walk(tree):
