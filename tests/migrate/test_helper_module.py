@@ -170,10 +170,8 @@ def test_package_without_its_name(folder: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("line", "package"),
     [
-        *(
-            ("from scoring.clients import base", "scoring.clients"),
-            ("from . import base", "clients"),
-        ),
+        ("from scoring.clients import base", "scoring.clients"),
+        ("from . import base", "clients"),
         ("import scoring.clients.base as b", "scoring.clients"),
     ],
 )
