@@ -65,6 +65,8 @@ def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[E
         return _marked_unused(target.elts, unused)
     if not isinstance(target, ast.Name) or document.new(target) not in unused:
         return []
+    if not isinstance(ast.parse(document.new(statement)).body[0], ast.Assign):
+        return []
     if _has_effects(ast.parse(document.new(statement.value).strip(), mode="eval")):
         return [replaced(statement, "{0}", statement.value)]
     return [Remove(statement)]

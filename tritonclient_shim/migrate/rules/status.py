@@ -6,7 +6,7 @@ A status becomes a model's configuration, or what a v2 server reports.
 from __future__ import annotations
 
 import ast
-from typing import Tuple
+from typing import Tuple, Union
 
 from tritonclient_shim.migrate.decisions import Plan, Refused, Rewrite, rewrite, unchanged
 from tritonclient_shim.migrate.edits import Edit, Remove, replaced
@@ -30,9 +30,11 @@ from tritonclient_shim.scan.values import STATUS
 _STATISTICS = "infer_stats"
 _LACKS = frozenset((_STATISTICS, "SerializeToString", "ListFields", "DESCRIPTOR"))
 _CONFIG = "{config_with_platform}({0}, {1})"
+#: The client in place of a status that the server refuses for a model that it lacks.
+_CHECKED = "{with_model}({0}, {1})"
 _BLOCKS = (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: A node, the form of its new text, and the text's parts.
-_Read = Tuple[ast.AST, str, Tuple[ast.expr, ...]]
+_Read = Tuple[ast.AST, str, Tuple[Union[ast.expr, str], ...]]
 #: v1's enums → the name of a number.
 _NAMES = {
     "ModelReadyState": "{MODEL_STATES}[{0}]",
@@ -147,9 +149,16 @@ def _config_reads(call: ast.Call, facts: FileFacts, contexts: Group) -> list[_Re
     # errors come with the reads now: the program has to catch them where it did
     blocks = {node for node in facts.flows.around(call) if isinstance(node, _BLOCKS)}
     is_late = not all(blocks.issubset(facts.flows.around(read)) for read, _, _ in reads)
-    if _model(call, facts, contexts) != "":  # v1 raised an error if the server lacked it
-        is_late |= any(isinstance(read, ast.Compare) for read, _, _ in reads)
-    return [] if len(reads) < 2 or is_late and facts.is_tried(call) else reads
+    is_tried = facts.is_tried(call)
+    if len(reads) < 2 or is_late and is_tried:
+        return []
+    model = _model(call, facts, contexts)
+    is_asked = any(isinstance(read, ast.Compare) for read, _, _ in reads)
+    if is_asked and is_tried and model != "":  # v1 raised an error if the server lacked it
+        if model is None:
+            return []
+        reads[0] = (call, _CHECKED, (owner(call), model))
+    return reads
 
 
 def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tuple[Edit, ...]:
@@ -161,7 +170,11 @@ def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tup
         is_grpc = protocols == {"grpc"}
         config = "{0}.get_model_config({1}).config" if is_grpc else "{fetched_config}({0}, {1})"
     removed, client = _status_that_goes(reads, facts)
-    edits: list[Edit] = [Remove(removed)] if removed else []
+    edits: list[Edit] = []
+    if removed and reads[0][1] == _CHECKED:
+        edits.append(replaced(removed, "{0}.get_model_config({1})", *reads[0][2]))
+    elif removed:
+        edits.append(Remove(removed))
     for read, form, parts in reads[1:] if removed else reads:
         if client and form != "{0}":
             parts = (client, *parts[1:])
@@ -178,7 +191,8 @@ def _status_that_goes(
 
     None, if there is no variable that has the status alone, or none that has the client alone.
     """
-    call, _, (client,) = reads[0]
+    call, _, (client, *_) = reads[0]
+    assert isinstance(client, ast.expr)
     assignment = _only_assignment(call, facts)
     is_named = isinstance(client, ast.Name) and len(facts.evaluator.scopes.bindings(client)) == 1
     if assignment is None or not is_named:
