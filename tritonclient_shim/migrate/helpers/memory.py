@@ -40,12 +40,10 @@ def create_region(name, key, byte_size):
 
 
 def destroy_region(region):
-    """Remove the key of a region from the system."""
-    try:
-        shared_memory.destroy_shared_memory_region(region.handle)
-    except KeyError as error:  # it was removed before
-        message = "unable to unlink the shared memory region"
-        raise shared_memory.SharedMemoryException(message) from error
+    """Remove the key of a region from the system. It must be there."""
+    if not os.path.exists(os.path.join("/dev/shm", region.key.lstrip("/"))):
+        raise shared_memory.SharedMemoryException("unable to unlink the shared memory region")
+    shared_memory.destroy_shared_memory_region(region.handle)
 
 
 def is_region(value):
