@@ -12,6 +12,7 @@ from tritonclient_shim.migrate.emitted import OVER_BOTH, import_text, is_written
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
 from tritonclient_shim.migrate.unsafe import UnsafeChange
+from tritonclient_shim.scan.imports import API
 
 #: The import that replaces an import of v1's configurations.
 _CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
@@ -121,8 +122,19 @@ class NewNames:
         bindings = [x for scope in scopes for x in scope.bindings.get(name, ())]
         if any(not self._is_import(binding.node, name, line) for binding in bindings):
             return False
-        nodes = (x for x in self.facts.flows.parents if isinstance(x, ast.Name) and x.id == name)
-        return bool(bindings) or all(map(evaluator.is_provided, nodes))
+        if bindings or name in evaluator.imports.star:
+            return True
+        nodes = self.facts.flows.parents
+        is_read = any(isinstance(node, ast.Name) and node.id == name for node in nodes)
+        return not is_read and self._is_shared(name, line)
+
+    def _is_shared(self, name: str, line: str) -> bool:
+        """True if files whose names star imports bring together bind a name only by an import."""
+        lines = {line}
+        is_configs = line == _CONFIGS_IMPORT and CONFIGS not in self.decisions.kept
+        if name == _ERROR_NAME or is_configs:
+            lines.add(f"from {API} import {name}")
+        return self.facts.beside.star_bindings.get(name, frozenset()) <= lines
 
     def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
         """True for a name of an import, or of what it replaces: v1's exception or a module."""
