@@ -704,7 +704,7 @@ def _bindings_of(tree: ast.Module, scopes: Scopes) -> dict[str, frozenset[str]]:
     }
     texts: dict[str, frozenset[str]] = {}
     for name, bindings in scopes.module.bindings.items():
-        nodes = [binding.node for binding in bindings]
+        nodes = [binding.node for binding in bindings if binding.binds]
         texts[name] = frozenset(
             import_text(statements[node], [node]) if isinstance(node, ast.alias) else ""
             for node in nodes
@@ -796,7 +796,8 @@ def _imported_modules(nodes: list[ast.AST], bindings: dict[str, list[Binding]]) 
     """Return the names of a file that only ``import sys`` binds: no other file provides these."""
     imports = [node for node in nodes if isinstance(node, ast.Import)]
     aliases = {alias for node in imports for alias in node.names}
-    return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
+    binding = {name: [x.node for x in own if x.binds] for name, own in bindings.items()}
+    return {name for name, own in binding.items() if aliases.issuperset(own)}
 
 
 def _own_attributes(nodes: list[ast.AST]) -> Iterator[ast.Attribute]:

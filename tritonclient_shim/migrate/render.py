@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tritonclient_shim.migrate.document import Document
 from tritonclient_shim.migrate.edits import Comment
@@ -39,7 +39,11 @@ class Rendered:
 
 def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     """Return the text of a file. Imports come last, because they depend on what the text reads."""
-    body = Document(facts, NewNames(facts, plan.decisions), (*plan.edits, *_comments(facts, plan)))
+    edits = (*plan.edits, *_comments(facts, plan))
+    names = NewNames(facts, plan.decisions)
+    if names.aliases:
+        names = replace(names, read=_read(Document(facts, names, edits).text()))
+    body = Document(facts, names, edits)
     body = body.with_edits(removals(facts, body))
     header = new_header(facts, body)
     imports = (site for site, outcome in plan.outcomes.items() if outcome == IMPORT)
@@ -50,6 +54,12 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
         definitions=header.definitions,
         imports_left=frozenset(filter(header.keeps, imports)),
     )
+
+
+def _read(text: str) -> frozenset[str]:
+    """Return the variables that a text reads."""
+    names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
 
 
 def _comments(facts: FileFacts, plan: FilePlan) -> list[Comment]:
