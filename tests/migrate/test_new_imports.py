@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.migrate.sources_migrated import STAR, migrated
 from tritonclient_shim.cli import main
 
@@ -129,3 +131,53 @@ def test_imports_beside_a_star_import_of_the_program(tmp_path: Path) -> None:
         "from tritonclient.utils import InferenceServerException\n\n"
         f"print(np.ones(2))\n{_TRY}"
     )
+
+
+def _reasons(source: str) -> dict[str, str]:
+    """Return the reasons of the uses that stay, by ``line:id``."""
+    uses = migrated(source).uses
+    return {f"{row.line}:{row.entry.id}": outcome.what for row, outcome in uses if outcome.todo}
+
+
+def test_import_that_a_test_reads() -> None:
+    """The reason of an import names the line that tests its name, and what to do."""
+    source = (
+        "try:\n    import tensorrtserver.api as api\nexcept ImportError:\n    api = None\n\n"
+        "def ask(u):\n    if api is None:\n        raise RuntimeError\n"
+        "    print(api.ServerHealthContext(u, api.ProtocolType.GRPC).is_live())\n"
+    )
+    reason = "stays because line 7 tests `api`; remove the test, then run migrate again"
+    assert _reasons(source) == {"2:TS009": reason}
+
+
+def test_import_that_a_statement_reads() -> None:
+    """The reason of an import names the line that reads its name."""
+    source = f"import tensorrtserver.api as api\n{STAR}{_STATE}show(api)\n"
+    reason = "stays because line 4 reads `api`; remove that, then run migrate again"
+    assert _reasons(source) == {"1:TS009": reason}
+
+
+def test_import_that_another_file_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reason of a star import names the file that has names of v1 from it."""
+    (tmp_path / "model.py").write_text(f"{STAR}row = np.ones(2)\n")
+    (tmp_path / "main.py").write_text(
+        f"from model import *\nctx = {_CONTEXT}\nprint(ctx.get_ready_async_request())\n"
+    )
+    main(["migrate", str(tmp_path)])
+    reason = "stays because main.py has `InferContext` from this file; rewrite it first"
+    assert f"model.py:1:1: TS001 to do: {reason}\n" in capsys.readouterr().out
+
+
+def test_protocol_that_goes_with_its_variable(tmp_path: Path) -> None:
+    """v1's protocol by a literal name goes with the variable that nothing reads any more."""
+    source = (
+        f"{STAR}\ndef ask(u):\n    protocol = ProtocolType.from_str('HTTP')\n"
+        "    return ServerHealthContext(u, protocol).is_live()\n"
+    )
+    (tmp_path / "main.py").write_text("import ask\n")
+    (tmp_path / "ask.py").write_text(source)
+    assert main(["migrate", "--write", str(tmp_path)]) == 0
+    assert "from_str" not in (tmp_path / "ask.py").read_text()
+    (tmp_path / "ask.py").write_text(source.replace("'HTTP'", "'other'"))
+    main(["migrate", "--write", "--to", "http", str(tmp_path)])
+    assert "from_str" in (tmp_path / "ask.py").read_text()

@@ -458,6 +458,14 @@ class Beside:
                     return f"{places[kind]} has v1's names from another file; import v1 there"
         return "other files of the program keep uses of v1"
 
+    def reader_of(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """Return an importer that reads one of these names once it is migrated, and the name."""
+        for file in self.program.importers(self.path):
+            read = _imported_by(file, self.program).intersection(names)
+            if read:
+                return file.name, min(read)
+        return None
+
     def star_names(self, level: int, module: str) -> set[str]:
         """Return what a star import of the file binds; '' for the names of an unknown module."""
         return self.program.star_names(_Import(level, module), self.path)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from tritonclient_shim.migrate.document import Document
-from tritonclient_shim.migrate.edits import Comment
+from tritonclient_shim.migrate.edits import Comment, Remove
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.header import new_header
 from tritonclient_shim.migrate.names import NewNames
@@ -27,7 +27,7 @@ class Rendered:
 
     ``helpers``: the functions that it calls. ``helper_facts``: what is certain of it, by which they
     are chosen. ``definitions``: what is written into it of the helpers. ``imports_left``: imports
-    of v1 that stay.
+    of v1 that stay. ``removed``: uses in assignments that are removed, as nothing reads them.
     """
 
     text: str
@@ -35,6 +35,7 @@ class Rendered:
     helper_facts: frozenset[str]
     definitions: tuple[str, ...]
     imports_left: frozenset[Site]
+    removed: frozenset[Site]
 
 
 def render(facts: FileFacts, plan: FilePlan) -> Rendered:
@@ -44,7 +45,9 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     if names.aliases:
         names = replace(names, read=_read(Document(facts, names, edits).text()))
     body = Document(facts, names, edits)
-    body = body.with_edits(removals(facts, body))
+    unused = removals(facts, body)
+    gone = {edit.statement for edit in unused if isinstance(edit, Remove)}
+    body = body.with_edits(unused)
     header = new_header(facts, body)
     imports = (site for site, outcome in plan.outcomes.items() if outcome == IMPORT)
     return Rendered(
@@ -53,6 +56,9 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
         helper_facts=body.names.helper_facts,
         definitions=header.definitions,
         imports_left=frozenset(filter(header.keeps, imports)),
+        removed=frozenset(
+            site for site in facts.sites if not gone.isdisjoint(facts.flows.around(site.node))
+        ),
     )
 
 
