@@ -290,7 +290,8 @@ class Document:
             lines[start, start] += above
             lines[end, end] = below + lines[end, end]
             if node in self._removed:
-                while not above + below and first and not rows[first - 1].strip():
+                is_apart = not above and below[:1] in ("", "\r", "\n")
+                while is_apart and first and not rows[first - 1].strip():
                     first -= 1
                 lines[starts[first], end] = ""
         return lines

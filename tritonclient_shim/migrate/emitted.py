@@ -6,6 +6,7 @@ import ast
 import os
 import re
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.format import with_quotes
@@ -140,6 +141,18 @@ def _parts_of_model(source: str, model: ast.ClassDef, lines: list[str]) -> Itera
         yield part._replace(binds=frozenset([f"{MODEL}.{name}"]), method=name)
 
 
+@lru_cache(maxsize=None)
+def local_names() -> frozenset[str]:
+    """Return the names that functions and classes of the helpers bind for themselves."""
+    names: set[str] = set()
+    for source in _SOURCES:
+        scopes = Scopes(ast.parse(content(os.path.join(_FOLDER, f"{source}.py")).decode()))
+        for scope in scopes.of_node.values():
+            if scope is not scopes.module:
+                names.update(scope.bindings)
+    return frozenset(names)
+
+
 def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     """Return the text of an import of some of its names."""
     parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
@@ -199,19 +212,24 @@ def parts_of(wanted: Iterable[str], facts: frozenset[str] = frozenset()) -> list
     return needed
 
 
-def is_written(name: str, facts: frozenset[str], text: str) -> bool:
+def is_written(
+    name: str,
+    facts: frozenset[str],
+    text: str,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> bool:
     """True if a file has the part with a name, and all that it needs, from an earlier migration.
 
-    Files with other facts have other functions of these names.
+    Files with other facts have other functions of these names. ``names``: as in `Part.renamed`.
     """
     own_text = "\n" + with_quotes(text, '"')
-    parts = [part for part in parts_of([name], facts) if part.source]
+    parts = [part.renamed(names) for part in parts_of([name], facts) if part.source]
     return bool(parts) and all(_is_in(part, own_text) for part in parts)
 
 
-def _is_in(part: Part, text: str) -> bool:
+def _is_in(part: str, text: str) -> bool:
     """True if a text with double quotes has the lines of a part."""
-    lines = with_quotes(part.text, '"')
+    lines = with_quotes(part, '"')
     return f"\n{lines}\n" in text
 
 

@@ -53,7 +53,7 @@ class FileFacts:
     threads, or other files of the program do. ``has_processes``: other processes may get objects,
     or inherit them. ``asks``: contexts are asked for their last request, or how long requests took.
     ``errors_stay``: the program reads server or request ids of errors, which only v1 has.
-    ``names``: those that the file has, and those that a star import of the program binds.
+    ``names``: those that the file has, and those that star imports put into one module with them.
     ``own_methods``: those of the program's classes that do not derive from v1's.
     """
 
@@ -206,7 +206,7 @@ def facts_of(source: ParsedSource, text: str, options: MigrateOptions, beside: B
         has_processes=beside.has_processes or starts_processes(text),
         asks=beside.asks or _has(own_sites, "TS057", "TS059", "TS060", "TS061"),
         errors_stay=beside.errors_stay or asks_ids,
-        names=frozenset(evaluator.scopes.names | read | beside.names),
+        names=frozenset(evaluator.scopes.names | read | beside.star_bindings.keys()),
         own_methods=frozenset(beside.own_methods | own_methods_of(evaluator.scopes)),
     )
 

@@ -12,6 +12,7 @@ from tritonclient_shim.migrate import notebooks
 from tritonclient_shim.migrate.builtin_check import other_builtins
 from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
+from tritonclient_shim.migrate.import_reasons import reason_of_import
 from tritonclient_shim.migrate.late_imports import late_import
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
@@ -35,6 +36,7 @@ _OPTIONS = {
     "": MigrateOptions(),
     "--unsafe": MigrateOptions(unsafe=True),
 }
+_REMOVED = SiteOutcome(State.SAFE, "removed: nothing reads it any more")
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
 
@@ -161,8 +163,12 @@ def _rewritten(facts: FileFacts) -> _Result:
     keeps_handed = plan.decisions.keeps_handed
     if damage:
         return replace(_kept(facts, damage), keeps_handed=keeps_handed)
-    stays = _import_stays(plan.outcomes, facts)
-    outcomes = {**plan.outcomes, **dict.fromkeys(rendered.imports_left, stays)}
+    outcomes = dict(plan.outcomes)
+    for site in rendered.removed:
+        if outcomes[site].todo:
+            outcomes[site] = _REMOVED
+    imports = {site: _import_stays(site, outcomes, facts) for site in rendered.imports_left}
+    outcomes.update(imports)
     return _Result(
         uses=_uses(facts.source, outcomes),
         text=rendered.text,
@@ -173,10 +179,15 @@ def _rewritten(facts: FileFacts) -> _Result:
     )
 
 
-def _import_stays(outcomes: Mapping[Site, SiteOutcome], facts: FileFacts) -> SiteOutcome:
-    """Return the outcome of an import that stays, with the first use that needs it."""
+def _import_stays(
+    site: Site, outcomes: Mapping[Site, SiteOutcome], facts: FileFacts
+) -> SiteOutcome:
+    """Return the outcome of an import that stays, with what needs it."""
     lines = [site.node.lineno for site, outcome in outcomes.items() if outcome.todo]
-    reason = f"stays because of {facts.source.place(min(lines))}" if lines else "stays, as v1's"
+    if lines:
+        reason = f"stays because of {facts.source.place(min(lines))}"
+    else:
+        reason = reason_of_import(site, facts)
     return SiteOutcome(State.TODO, reason)
 
 

@@ -14,17 +14,18 @@ from itertools import takewhile
 from tritonclient_shim.migrate.document import Document
 from tritonclient_shim.migrate.edits import Above, Below, Edit, Remove, new_text, replaced
 from tritonclient_shim.migrate.emitted import FUNCTION, Part, block_of, import_text, parts_of
-from tritonclient_shim.migrate.facts import ERROR, FileFacts
+from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.format import quote_of, with_quotes
 from tritonclient_shim.migrate.import_block import (
     IMPORT,
     Import,
+    LinesBelow,
     added_imports,
     first_block,
     sorted_imports,
 )
-from tritonclient_shim.migrate.names import NewNames
-from tritonclient_shim.scan.imports import API, is_of_v1
+from tritonclient_shim.migrate.names import NewNames, symbol_of
+from tritonclient_shim.scan.imports import is_of_v1
 from tritonclient_shim.scan.scopes import with_readers
 from tritonclient_shim.scan.sites import Site, module_entry
 
@@ -41,13 +42,6 @@ _PROVIDED = {
     "text_format": "from google.protobuf import text_format",
     "iteritems": "iteritems = dict.items",
 }
-#: Names and modules of v1 that tritonclient has, too.
-_SUCCESSORS = {
-    ERROR: "tritonclient.utils.InferenceServerException",
-    f"{API}.model_config_pb2": "tritonclient.grpc.model_config_pb2",
-    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
-}
-
 _OWN_ERROR = "from tritonclient.utils import "
 
 
@@ -198,7 +192,7 @@ def _old_imports(facts: FileFacts, document: Document, needs: _Needs) -> _OldImp
             instead = _instead(node, alias, document, needs)
             if "" in instead:
                 kept.append(alias)
-                left.add((node, module_entry(_symbol(node, alias))))
+                left.add((node, module_entry(symbol_of(node, alias))))
             else:
                 lines += instead
         if len(kept) == len(node.names):
@@ -217,14 +211,9 @@ def _is_relative(node: Import) -> bool:
     return isinstance(node, ast.ImportFrom) and bool(node.level)
 
 
-def _symbol(node: Import, alias: ast.alias) -> str:
-    """Return the name of what an import imports."""
-    return f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
-
-
 def _instead(node: Import, alias: ast.alias, document: Document, needs: _Needs) -> list[str]:
     """Return the imports in place of a name of an import, with '' for what stays."""
-    symbol = _symbol(node, alias)
+    symbol = symbol_of(node, alias)
     is_module = isinstance(node, ast.Import)
     if not is_of_v1(symbol):
         return [""]
@@ -240,14 +229,13 @@ def _new_line(name: str, bound: str, document: Document, is_module: bool = False
     """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
     if not is_of_v1(name):
         return _PROVIDED.get(bound, f"from ctypes import {bound}")
-    for old, new in _SUCCESSORS.items():
-        if f"{name}.".startswith(f"{old}.") and old not in document.names.decisions.kept:
-            successor = new + name[len(old) :]
-            owner, _, last = successor.rpartition(".")
-            if is_module and not owner:
-                return f"import {successor} as {bound}"
-            return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
-    return ""
+    successor = document.names.successor(name)
+    owner, _, last = successor.rpartition(".")
+    if not successor:
+        return ""
+    if is_module and not owner:
+        return f"import {successor} as {bound}"
+    return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
 
 
 # -------------------------------------------------------------------- new imports and helpers
@@ -273,16 +261,16 @@ def _new_imports(
         has_texts = bool(missing or definitions)
         return [Above(body[0], new_text("{0}", text)) for text in texts if has_texts]
     stars = [part for part in above if isinstance(part, IMPORT) and _is_star(part, old.left)]
-    names = {re.split(r"[ .]", line)[-1] for line in missing}
-    # a star import that stays would bind some of these names anew
-    is_bound = bool(names & facts.evaluator.imports.star.keys())
-    if stars and is_bound or not block:
-        anchor = max([anchor, *stars], key=lambda part: part.lineno)
-        edits: list[Edit] = [Below(anchor, text) for text in sorted_imports(missing)]
-    else:
+    late = [line for line in missing if stars and _is_bound_anew(line, facts)]
+    edits: list[Edit]
+    if block:
         folder = os.path.dirname(os.path.abspath(facts.source.path))
-        edits = added_imports(missing, block, facts.layout, folder)
+        lines_below = LinesBelow(stars[-1], late) if late else None
+        edits = added_imports(missing, block, facts.layout, folder, lines_below)
         anchor = block[-1]
+    else:
+        edits = [Below(anchor, text) for text in sorted_imports(missing)]
+    anchor = max([anchor, *(stars if late else [])], key=lambda part: part.lineno)
     edits += [Remove(part) for part in _late_doubles(body, missing, facts)]
     if definitions:
         place = _place_of_definitions(definitions, body, anchor, document)
@@ -290,6 +278,15 @@ def _new_imports(
         rows_below = [""] * (blank - facts.layout.blank_rows(place))
         edits += [Below(place, text) for text in (block_of(definitions), *rows_below)]
     return edits
+
+
+def _is_bound_anew(line: str, facts: FileFacts) -> bool:
+    """True if a star import of the file may bind the name of a new import to something else."""
+    name = re.split(r"[ .]", line)[-1]
+    symbol = facts.evaluator.imports.star.get(name, "")
+    if is_of_v1(symbol):
+        return True
+    return not facts.beside.star_bindings.get(name, frozenset()) <= {line}
 
 
 def _present(body: list[ast.stmt], last: ast.stmt | None) -> set[str]:
@@ -309,7 +306,7 @@ def _late_doubles(body: list[ast.stmt], missing: list[str], facts: FileFacts) ->
             alias = part.names[0]
             name = alias.asname or alias.name
             bindings = facts.evaluator.scopes.module.bindings.get(name, [])
-            is_alone = [binding.node for binding in bindings] == [alias]
+            is_alone = [binding.node for binding in bindings if binding.binds] == [alias]
             if is_alone and import_text(part, [alias]) in missing:
                 doubles.append(part)
     return doubles

@@ -7,7 +7,7 @@ import os
 import sys
 from collections import defaultdict
 from itertools import groupby, takewhile
-from typing import Any, Iterable, Sequence, Union
+from typing import Any, Iterable, NamedTuple, Sequence, Union
 
 from tritonclient_shim.migrate.edits import Above, AddName, Below, Edit, new_text
 from tritonclient_shim.migrate.emitted import import_text
@@ -52,24 +52,39 @@ def _is_harmless(node: ast.stmt) -> bool:
     return isinstance(node, _HARMLESS) or isinstance(value, ast.Constant)
 
 
+class LinesBelow(NamedTuple):
+    """New imports that stand below a star import, which would bind their names anew."""
+
+    star: Import
+    lines: Sequence[str]
+
+
 def added_imports(
-    lines: Iterable[str], block: list[Import], layout: Layout, folder: str
+    lines: Iterable[str],
+    block: list[Import],
+    layout: Layout,
+    folder: str,
+    below_star: LinesBelow | None = None,
 ) -> list[Edit]:
     """Return the edits that add imports to a block, or names to imports of the block."""
     edits: list[Edit] = []
     above: dict[tuple[Import, int], list[str]] = defaultdict(list)  # by import and section
     below: dict[tuple[Import, int], list[str]] = defaultdict(list)
+    sections = _sections(block, folder, below_star)
     for line in lines:
         statement: Any = ast.parse(line).body[0]
+        first = below_star.star.lineno if below_star and line in below_star.lines else 0
         twin = next((part for part in block if _takes(part, statement, layout)), None)
-        if isinstance(twin, ast.ImportFrom):
+        if isinstance(twin, ast.ImportFrom) and twin.lineno >= first:
             edits.append(AddName(twin, statement.names[0]))
             continue
         section = _section(statement, folder)
-        places = [part for part in block if _section(part, folder) == section]
+        places = [part for part in block if sections[part] == section]
         smaller = [part for part in places if _order(part) < _order(statement)]
-        earlier = [part for part in block if _section(part, folder) < section]
-        if smaller:
+        earlier = [part for part in block if sections[part] < section]
+        if below_star and first > max((part.lineno for part in smaller), default=0):
+            below[below_star.star, section].append(line)
+        elif smaller:
             below[smaller[-1], section].append(line)
         elif places:
             above[places[0], section].append(line)
@@ -78,12 +93,38 @@ def added_imports(
         else:
             above[block[0], section].append(line)
     for (anchor, section), texts in below.items():
-        gap = [] if _section(anchor, folder) == section else [""]
+        gap = [] if sections.get(anchor, section) == section else [""]
         edits += [Below(anchor, text) for text in (*gap, *sorted_imports(texts))]
     for (anchor, section), texts in sorted(above.items(), key=lambda item: item[0][1]):
-        gap = [] if _section(anchor, folder) == section else [""]
+        gap = [] if sections[anchor] == section else [""]
         edits += [Above(anchor, new_text("{0}", text)) for text in (*sorted_imports(texts), *gap)]
     return edits
+
+
+def _sections(block: list[Import], folder: str, below_star: LinesBelow | None) -> dict[Import, int]:
+    """Return the sections of a block as the file has them.
+
+    Imports of the program are other modules' where no empty line is between the two, and where a
+    star import has new imports below it.
+    """
+    sections = {part: _section(part, folder) for part in block}
+    star = below_star.star if below_star else None
+    for run in _runs(block):
+        if star in run or any(sections[part] == _OTHER for part in run):
+            program = [part for part in run if sections[part] == _PROGRAM]
+            sections.update(dict.fromkeys(program, _OTHER))
+    return sections
+
+
+def _runs(block: list[Import]) -> list[list[Import]]:
+    """Return the imports of a block that follow each other without a line between them."""
+    runs: list[list[Import]] = []
+    for part in block:
+        if runs and runs[-1][-1].end_lineno == part.lineno - 1:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
 
 
 def sorted_imports(lines: Iterable[str]) -> list[str]:

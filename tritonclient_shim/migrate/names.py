@@ -5,25 +5,40 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Mapping
 
 from tritonclient_shim.migrate.decisions import Decisions
-from tritonclient_shim.migrate.emitted import OVER_BOTH, import_text, is_written, without
+from tritonclient_shim.migrate.emitted import (
+    OVER_BOTH,
+    import_text,
+    is_written,
+    local_names,
+    without,
+)
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
 from tritonclient_shim.migrate.unsafe import UnsafeChange
+from tritonclient_shim.scan.imports import API
 
-#: The import that replaces an import of v1's configurations.
-_CONFIGS_IMPORT = "from tritonclient.grpc import model_config_pb2"
+#: Names and modules of v1 that tritonclient has, too.
+_SUCCESSORS = {
+    ERROR: "tritonclient.utils.InferenceServerException",
+    CONFIGS: "tritonclient.grpc.model_config_pb2",
+    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
+}
 _ERROR_NAME = "InferenceServerException"
 
 
 @dataclass(frozen=True)
 class NewNames:
-    """Chooses names that the file does not have for something else."""
+    """Chooses names that the file does not have for something else.
+
+    ``read``: the names that the rewritten body reads.
+    """
 
     facts: FileFacts
     decisions: Decisions
+    read: frozenset[str] = frozenset()
 
     @cached_property
     def helper_facts(self) -> frozenset[str]:
@@ -70,7 +85,8 @@ class NewNames:
         """True if the file has a helper already, from an earlier migration."""
         if self.facts.options.helpers:
             return False
-        return is_written(helper, self.helper_facts, self.facts.full_text)
+        names = {symbol.rpartition(".")[2]: own for symbol, own in self._own_names.items()}
+        return is_written(helper, self.helper_facts, self.facts.full_text, names)
 
     def of_helper(self, helper: str) -> str:
         """Return the name of a helper in the file."""
@@ -85,22 +101,42 @@ class NewNames:
     def of_import(self, line: str) -> str:
         """Return the name that an import of one name binds in the file."""
         name = _bound(_imported(line))
-        for own in self._names_of_configs if line == _CONFIGS_IMPORT else ():
-            if self._has_import(own, line):
-                return own
+        own = self._own_names.get(_symbol_of(line))
+        if own:
+            return own
         return name if self._has_import(name, line) else self.facts.free_name(name)
 
     @cached_property
-    def _names_of_configs(self) -> tuple[str, ...]:
-        """Return the names of v1's module of configurations in the module."""
-        symbols = self.facts.evaluator.imports.symbols
-        return tuple(
-            _bound(name)
-            for statement in self.facts.source.tree.body
-            if isinstance(statement, (ast.Import, ast.ImportFrom))
-            for name in statement.names
-            if name.asname and symbols.get(name) == CONFIGS
-        )
+    def aliases(self) -> Mapping[str, str]:
+        """Return what tritonclient has in place of v1, by other names that the module gives it.
+
+        Names that the helpers bind themselves are left out.
+        """
+        aliases: dict[str, str] = {}
+        for statement in self.facts.source.tree.body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for alias in statement.names:
+                    symbol = symbol_of(statement, alias)
+                    new = symbol if symbol in _SUCCESSORS.values() else self.successor(symbol)
+                    if new and alias.asname and alias.asname not in local_names():
+                        aliases[alias.asname] = new
+        return aliases
+
+    @cached_property
+    def _own_names(self) -> Mapping[str, str]:
+        """Return the names that the body reads for what tritonclient has in place of v1."""
+        names: dict[str, str] = {}
+        for name, symbol in self.aliases.items():
+            if name in self.read and self._has_import(name, _line_of(symbol)):
+                names.setdefault(symbol, name)
+        return names
+
+    def successor(self, symbol: str) -> str:
+        """Return what tritonclient has for a name of v1, by its dotted name; '' if v1's stays."""
+        for old, new in _SUCCESSORS.items():
+            if f"{symbol}.".startswith(f"{old}.") and old not in self.decisions.kept:
+                return new + symbol[len(old) :]
+        return ""
 
     def import_line(self, line: str) -> str:
         """Return an import of one name, with the name that it binds in the file."""
@@ -119,21 +155,30 @@ class NewNames:
         evaluator = self.facts.evaluator
         scopes = evaluator.scopes.of_node.values()
         bindings = [x for scope in scopes for x in scope.bindings.get(name, ())]
-        if any(not self._is_import(binding.node, name, line) for binding in bindings):
+        bindings = [binding for binding in bindings if binding.binds]
+        if any(not self._is_import(binding.node, line) for binding in bindings):
             return False
-        nodes = (x for x in self.facts.flows.parents if isinstance(x, ast.Name) and x.id == name)
-        return bool(bindings) or all(map(evaluator.is_provided, nodes))
+        if bindings or name in evaluator.imports.star:
+            return True
+        nodes = self.facts.flows.parents
+        is_read = any(isinstance(node, ast.Name) and node.id == name for node in nodes)
+        return not is_read and self._is_shared(name, line)
 
-    def _is_import(self, node: ast.AST, name: str, line: str) -> bool:
-        """True for a name of an import, or of what it replaces: v1's exception or a module."""
+    def _is_shared(self, name: str, line: str) -> bool:
+        """True if files whose names star imports bring together bind a name only by an import."""
+        lines = {line}
+        if self.successor(f"{API}.{name}") == _symbol_of(line):
+            lines.add(f"from {API} import {name}")
+        return self.facts.beside.star_bindings.get(name, frozenset()) <= lines
+
+    def _is_import(self, node: ast.AST, line: str) -> bool:
+        """True for a name of an import, or of what it replaces: a name or module of v1."""
         if not isinstance(node, ast.alias):
             return False
-        symbol = self.facts.evaluator.imports.symbols[node]
-        if symbol == ERROR and name == _ERROR_NAME:
-            return True
-        if symbol == CONFIGS and line == _CONFIGS_IMPORT and CONFIGS not in self.decisions.kept:
-            return True
         statement: Any = self.facts.flows.parents[node]
+        symbol = symbol_of(statement, node)
+        if _symbol_of(line) in (symbol, self.successor(symbol)):
+            return True
         return import_text(statement, [node]) == line
 
 
@@ -142,6 +187,25 @@ def _imported(line: str) -> ast.alias:
     statement: Any = ast.parse(line).body[0]
     name: ast.alias = statement.names[0]
     return name
+
+
+def _symbol_of(line: str) -> str:
+    """Return the dotted name of what an import of one name imports."""
+    statement: Any = ast.parse(line).body[0]
+    return symbol_of(statement, statement.names[0])
+
+
+def _line_of(symbol: str) -> str:
+    """Return the import of a dotted name."""
+    owner, _, name = symbol.rpartition(".")
+    return f"from {owner} import {name}"
+
+
+def symbol_of(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """Return the dotted name of what an import imports; dots before it for the own package."""
+    if isinstance(node, ast.ImportFrom):
+        return f"{'.' * node.level}{node.module or ''}.{alias.name}"
+    return alias.name
 
 
 def _bound(name: ast.alias) -> str:

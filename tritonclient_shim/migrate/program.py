@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.builtin_names import star_builtins
+from tritonclient_shim.migrate.emitted import import_text
 from tritonclient_shim.migrate.flows import CONTEXTS
 from tritonclient_shim.registry.entry import IMPORT
 from tritonclient_shim.scan import sources
@@ -42,7 +43,6 @@ _ERROR_IDS = re.compile(rb"\.(?:server_id|request_id)\(\)")
 _ASKED = re.compile(rb"\.(?:get_last_request_\w+|get_stat)\(")
 _ASYNC = re.compile(rb"\.(?:async_run\w*|get_async_run_results|get_ready_async_request)\(")
 _REQUESTS = re.compile(rb"InferContext|SharedMemoryControlContext")
-_STAR = re.compile(rb"\bimport[ \t]*\*")
 _LEGACY = re.compile(rb"(?:Infer|Status|Health|Repository|Control)Context|ProtocolType")
 #: What starts processes. A pool of threads may be a part of ``multiprocessing``, too.
 _PROCESSES = re.compile(
@@ -171,9 +171,9 @@ class _File:
         return b"shared_memory" in self.text
 
     @cached_property
-    def has_star_imports(self) -> bool:
-        """True if the file has a star import."""
-        return bool(_STAR.search(self.text))
+    def has_star_of_v1(self) -> bool:
+        """True if the file star-imports v1's module."""
+        return has_star_of_v1(self.text)
 
     @cached_property
     def protocols(self) -> frozenset[str]:
@@ -232,6 +232,14 @@ class Program:
             self._imported[path] = {*self._modules(path), *self._fixtures(path)} - {path}
             for module in self._imported[path]:
                 self._importers[module].add(path)
+        #: by star imports alone
+        self._star_importers: defaultdict[str, set[str]] = defaultdict(set)
+        self._star_imported: dict[str, set[str]] = {}
+        for path, file in self._files.items():
+            modules = (self._files_of(imported, path) for imported in file.star_imports())
+            self._star_imported[path] = {module for own in modules for module in own} - {path}
+            for module in self._star_imported[path]:
+                self._star_importers[module].add(path)
         #: what files keep, each with its first place, by path
         self._kept: dict[str, Mapping[Keeps, str]] = {}
         for path in () if is_whole else set(self._files).difference(given):
@@ -325,6 +333,34 @@ class Program:
         above = _reachable([path], self._importers) - {path}
         return [self._files[other] for other in sorted(above)]
 
+    def star_bindings(self, path: str) -> dict[str, frozenset[str]]:
+        """Return the names that share a module with those of a file, by star imports.
+
+        They are names of the files that star-import it, and of all files that these or the file
+        star-import, themselves or through others. Each name comes with what binds it: texts of
+        imports, and '' for anything else.
+        """
+        importers = _reachable([path], self._star_importers)
+        together = _reachable(importers, self._star_imported)
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for other in together - {path}:
+            for name, bindings in self._files[other].names.bindings.items():
+                found[name] |= bindings
+        for other in importers - {path}:
+            for name in self._read_from_elsewhere(other):
+                found[name].add("")
+        return {name: frozenset(bindings) for name, bindings in found.items()}
+
+    def _read_from_elsewhere(self, path: str) -> set[str]:
+        """Return the names that a file reads, and that no file of the program gives it."""
+        sources = [self._files[other] for other in _reachable([path], self._star_imported)]
+        names = set(self._files[path].names.read)
+        for file in sources:
+            names -= file.names.bindings.keys()
+            if file.has_star_of_v1:
+                names -= star_of(API).keys()
+        return names
+
     def keeps(self, path: str) -> Mapping[Keeps, str]:
         """Return what a file keeps of v1, each with its place."""
         return self._kept.get(path, {})
@@ -363,6 +399,9 @@ class _Names(NamedTuple):
     methods: frozenset[str]  # of its classes, which may replace those of their base classes
     replaced: dict[str, int]  # classes of v1 that it may replace in other files, with lines
     bound: frozenset[str]  # but those of its imports
+    #: names of the module, with the texts of the imports that bind them, '' for anything else
+    bindings: Mapping[str, frozenset[str]]
+    read: frozenset[str]  # variables that it reads and does not bind
     #: names that it reads only below its import of them, with the module
     origins: frozenset[tuple[str, _Import]]
     #: its classes and their methods; None for a class in which v1 may have a part
@@ -380,11 +419,12 @@ class Beside:
     v1, with places. ``kept``: what they keep. ``asks_errors``: the places where they ask errors
     for their ids. ``errors_stay``: they do so, or catch errors of v1 alone. ``names_errors``: they
     may catch v1's exception. ``asks``: they ask for last requests. ``protocols``: those of their
-    clients. ``replaced``: classes of v1 that they may replace, each with a place. ``names``: those
-    that importers with a star import bind, as they would get others of this file. ``imported``:
-    names that importers read once they are migrated. ``taken``: names that other files read and do
-    not bind themselves. ``own_methods``: those of their classes that do not derive from v1's.
-    ``classes``: the methods of their classes in which v1 has no part, by class.
+    clients. ``replaced``: classes of v1 that they may replace, each with a place.
+    ``star_bindings``: names that star imports put into one module with those of this file, each
+    with the imports that bind it, '' for anything else. ``imported``: names that importers read
+    once they are migrated. ``taken``: names that other files read and do not bind themselves.
+    ``own_methods``: those of their classes that do not derive from v1's. ``classes``: the methods
+    of their classes in which v1 has no part, by class.
     """
 
     program: Program
@@ -404,7 +444,7 @@ class Beside:
     protocols: frozenset[str]
     has_regions: bool
     replaced: Mapping[str, str]
-    names: frozenset[str]
+    star_bindings: Mapping[str, frozenset[str]]
     imported: frozenset[str]
     taken: frozenset[str]
     own_methods: frozenset[str]
@@ -420,6 +460,14 @@ class Beside:
                     return f"{places[kind]} has v1's names from another file; import v1 there"
         return "other files of the program keep uses of v1"
 
+    def reader_of(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """Return an importer that reads one of these names once it is migrated, and the name."""
+        for file in self.program.importers(self.path):
+            read = _imported_by(file, self.program).intersection(names)
+            if read:
+                return file.name, min(read)
+        return None
+
     def star_names(self, level: int, module: str) -> set[str]:
         """Return what a star import of the file binds; '' for the names of an unknown module."""
         return self.program.star_names(_Import(level, module), self.path)
@@ -434,7 +482,6 @@ def _beside_of(program: Program, path: str) -> Beside:
     asks_errors = tuple(file.place(_ERROR_IDS) for file in related if file.asks_errors)
     attributes = [file.names.attributes | file.names.methods for file in related]
     importers = program.importers(path)
-    with_stars = [file for file in importers if file.has_star_imports]
     return Beside(
         program=program,
         path=path,
@@ -453,7 +500,7 @@ def _beside_of(program: Program, path: str) -> Beside:
         protocols=frozenset().union(*(file.protocols for file in related)),
         has_regions=any(file.has_regions for file in related),
         replaced=_replaced_by(related),
-        names=frozenset().union(*(file.names.bound for file in with_stars)),
+        star_bindings=program.star_bindings(path),
         imported=frozenset().union(*(_imported_by(file, program) for file in importers)),
         taken=frozenset().union(*attributes, *(file.names.free for file in importers)),
         own_methods=frozenset().union(*(file.names.own_methods for file in related)),
@@ -610,7 +657,7 @@ def _names_in(path: str, text: bytes) -> _Names:
         tree = ast.Module([], [])
     scopes = Scopes(tree)
     nodes = list(scopes.places)
-    star = set(star_of(API)) if f"{API} import *".encode() in text else set()
+    star = set(star_of(API)) if has_star_of_v1(text) else set()
     imported = {
         alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
@@ -627,6 +674,8 @@ def _names_in(path: str, text: bytes) -> _Names:
         methods=frozenset(name for x in classes for name in scopes.of_node[x].bindings),
         replaced=dict(_replaced_classes([x for x in nodes if x not in own])),
         bound=frozenset(_bound(scopes.module.bindings)),
+        bindings=_bindings_of(tree, scopes),
+        read=frozenset(_read(scopes)),
         origins=frozenset(_origins(tree, nodes)),
         classes=_classes_of(scopes),
         own_methods=own_methods_of(scopes),
@@ -648,6 +697,36 @@ def _bound(bindings: dict[str, list[Binding]]) -> Iterator[str]:
     for name, own in bindings.items():
         if not any(isinstance(binding.node, ast.alias) for binding in own):
             yield name
+
+
+def has_star_of_v1(text: bytes) -> bool:
+    """True if a file star-imports v1's module."""
+    return f"{API} import *".encode() in text
+
+
+def _bindings_of(tree: ast.Module, scopes: Scopes) -> dict[str, frozenset[str]]:
+    """Return the names of a module, with the texts of imports that bind them, '' for the rest."""
+    statements = {
+        alias: node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+    texts: dict[str, frozenset[str]] = {}
+    for name, bindings in scopes.module.bindings.items():
+        nodes = [binding.node for binding in bindings if binding.binds]
+        texts[name] = frozenset(
+            import_text(statements[node], [node]) if isinstance(node, ast.alias) else ""
+            for node in nodes
+        )
+    return texts
+
+
+def _read(scopes: Scopes) -> Iterator[str]:
+    """Yield the variables that a file reads and does not bind."""
+    for node in scopes.places:
+        if isinstance(node, ast.Name) and scopes.owner(node) is None:
+            yield node.id
 
 
 def own_methods_of(scopes: Scopes) -> frozenset[str]:
@@ -727,7 +806,8 @@ def _imported_modules(nodes: list[ast.AST], bindings: dict[str, list[Binding]]) 
     """Return the names of a file that only ``import sys`` binds: no other file provides these."""
     imports = [node for node in nodes if isinstance(node, ast.Import)]
     aliases = {alias for node in imports for alias in node.names}
-    return {name for name, own in bindings.items() if aliases.issuperset(x.node for x in own)}
+    binding = {name: [x.node for x in own if x.binds] for name, own in bindings.items()}
+    return {name for name, own in binding.items() if aliases.issuperset(own)}
 
 
 def _own_attributes(nodes: list[ast.AST]) -> Iterator[ast.Attribute]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tritonclient_shim.migrate.document import Document
-from tritonclient_shim.migrate.edits import Comment
+from tritonclient_shim.migrate.edits import Comment, Remove
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.header import new_header
 from tritonclient_shim.migrate.names import NewNames
@@ -27,7 +27,7 @@ class Rendered:
 
     ``helpers``: the functions that it calls. ``helper_facts``: what is certain of it, by which they
     are chosen. ``definitions``: what is written into it of the helpers. ``imports_left``: imports
-    of v1 that stay.
+    of v1 that stay. ``removed``: uses in assignments that are removed, as nothing reads them.
     """
 
     text: str
@@ -35,12 +35,19 @@ class Rendered:
     helper_facts: frozenset[str]
     definitions: tuple[str, ...]
     imports_left: frozenset[Site]
+    removed: frozenset[Site]
 
 
 def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     """Return the text of a file. Imports come last, because they depend on what the text reads."""
-    body = Document(facts, NewNames(facts, plan.decisions), (*plan.edits, *_comments(facts, plan)))
-    body = body.with_edits(removals(facts, body))
+    edits = (*plan.edits, *_comments(facts, plan))
+    names = NewNames(facts, plan.decisions)
+    if names.aliases:
+        names = replace(names, read=_read(Document(facts, names, edits).text()))
+    body = Document(facts, names, edits)
+    unused = removals(facts, body)
+    gone = {edit.statement for edit in unused if isinstance(edit, Remove)}
+    body = body.with_edits(unused)
     header = new_header(facts, body)
     imports = (site for site, outcome in plan.outcomes.items() if outcome == IMPORT)
     return Rendered(
@@ -49,7 +56,16 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
         helper_facts=body.names.helper_facts,
         definitions=header.definitions,
         imports_left=frozenset(filter(header.keeps, imports)),
+        removed=frozenset(
+            site for site in facts.sites if not gone.isdisjoint(facts.flows.around(site.node))
+        ),
     )
+
+
+def _read(text: str) -> frozenset[str]:
+    """Return the variables that a text reads."""
+    names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
 
 
 def _comments(facts: FileFacts, plan: FilePlan) -> list[Comment]:

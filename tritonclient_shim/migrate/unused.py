@@ -36,7 +36,7 @@ def removals(facts: FileFacts, document: Document) -> list[Edit]:
         unused = _read(old) - _read(new)
         if _BY_NAME.isdisjoint(_read(old)):
             for statement in ast.walk(old):
-                edits += _removed(statement, unused, document)
+                edits += _removed(statement, unused, facts, document)
     if not _BY_NAME.isdisjoint(_read(tree)):
         return edits
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # __all__
@@ -45,9 +45,9 @@ def removals(facts: FileFacts, document: Document) -> list[Edit]:
     for statement in tree.body:
         if _is_of_script(statement):
             for part in ast.walk(statement):
-                edits += _removed(part, unused, document)
+                edits += _removed(part, unused, facts, document)
         elif not facts.beside.linked and not protocols.isdisjoint(ast.walk(statement)):
-            edits += _removed(statement, unused, document)
+            edits += _removed(statement, unused, facts, document)
     return list(dict.fromkeys(edits))
 
 
@@ -56,7 +56,9 @@ def _is_of_script(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and ast.dump(statement.test) == _RUNS_AS_SCRIPT
 
 
-def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[Edit]:
+def _removed(
+    statement: ast.AST, unused: set[str], facts: FileFacts, document: Document
+) -> list[Edit]:
     """Remove an assignment to an unused variable."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         return []
@@ -67,9 +69,20 @@ def _removed(statement: ast.AST, unused: set[str], document: Document) -> list[E
         return []
     if not isinstance(ast.parse(document.new(statement)).body[0], ast.Assign):
         return []
+    if _is_known_protocol(statement.value, facts):
+        return [Remove(statement)]
     if _has_effects(ast.parse(document.new(statement.value).strip(), mode="eval")):
         return [replaced(statement, "{0}", statement.value)]
     return [Remove(statement)]
+
+
+def _is_known_protocol(node: ast.expr, facts: FileFacts) -> bool:
+    """True for ``ProtocolType.from_str`` with a literal name that raises no error."""
+    calls = {site.call for site in facts.sites if site.id == "TS011"}
+    if not isinstance(node, ast.Call) or node not in calls or len(node.args) != 1:
+        return False
+    text = facts.constant(node.args[0])
+    return isinstance(text, str) and text.lower() in ("http", "grpc")
 
 
 def _marked_unused(targets: Sequence[ast.expr], unused: set[str]) -> list[Edit]:

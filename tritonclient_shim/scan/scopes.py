@@ -76,6 +76,11 @@ class Binding:
     wraps: int = 0
     adds: bool = False
 
+    @property
+    def binds(self) -> bool:
+        """True if the name gets a value; False if only a container with that name does."""
+        return not self.wraps
+
 
 class Scopes:
     """The scopes of a file. ``attributes``: name of an attribute → assignments to it anywhere."""
