@@ -48,6 +48,16 @@ def destroy_region(region):
         raise shared_memory.SharedMemoryException(message) from error
 
 
+def set_region(region, input_values):
+    """Copy arrays into a region. tritonclient's function takes none without dimensions."""
+    if isinstance(input_values, (list, tuple)):
+        input_values = [
+            array.reshape(1) if isinstance(array, np.ndarray) and not array.ndim else array
+            for array in input_values
+        ]
+    shared_memory.set_shared_memory_region(region.handle, input_values)
+
+
 def is_region(value):
     """True for a Region, which another file of the program may have made."""
     return hasattr(value, "byte_size")
@@ -164,7 +174,11 @@ def contents(region, result, name):
 
 
 def serialize_strings(array):
-    """Return strings as a region of shared memory has them, as an array of bytes."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "OS" or not array.size:
-        raise InferenceServerException("strings must be an array of objects, and not empty")
-    return np.frombuffer(serialize_byte_tensor(np.asarray(array, object)).item(), np.uint8)
+    """Return strings as a region of shared memory has them, as an array of one text."""
+    if not isinstance(array, np.ndarray):
+        raise InferenceServerException("input must be a numpy array")
+    if not array.size:
+        raise InferenceServerException("input cannot be empty")
+    if array.dtype.kind not in "OS":
+        raise InferenceServerException("cannot serialize string tensor: invalid datatype")
+    return np.asarray(serialize_byte_tensor(np.asarray(array, object)).item(), np.bytes_)
