@@ -416,11 +416,18 @@ def _constants(
         except Refused as refused:
             left.setdefault(node, _left_constant(site, refused, facts))
             continue
-        if is_outside and facts.beside.linked:
-            row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
+        row = _row_of_constant(site)
+        if row and is_outside and facts.beside.linked:
             plan = replace(plan, unsafe=(*plan.unsafe, row))
         constants.append((node, plan))
     return tuple(constants), left
+
+
+def _row_of_constant(site: Site) -> UnsafeChange | None:
+    """Return what other files may expect of a constant; None for a flag, which v1 had as a number."""
+    if site.id in PROTOCOLS:
+        return UnsafeChange.PROTOCOL_NAME
+    return UnsafeChange.FORMAT_NUMBER if site.id in FORMS else None
 
 
 def _reasons_of_constants(
