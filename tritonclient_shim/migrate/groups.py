@@ -424,7 +424,7 @@ def _constants(
 
 
 def _row_of_constant(site: Site) -> UnsafeChange | None:
-    """Return what other files may expect of a constant; None for a flag, which v1 had as a number."""
+    """Return the row of a constant in other files; None for a flag, which was a number, too."""
     if site.id in PROTOCOLS:
         return UnsafeChange.PROTOCOL_NAME
     return UnsafeChange.FORMAT_NUMBER if site.id in FORMS else None

@@ -55,8 +55,9 @@ class UnsafeChange(Enum):
         'the protocol must be `"grpc"`, `"http"` or v1\'s number',
     )
     STATUS = (
-        "`get_server_status()` → `server_status(client)`",
-        "`uptime_ns` is that of this machine",
+        "a status that the program may show, hand on or ask for `uptime_ns` → "
+        "`server_status(client)`",
+        "`uptime_ns` is that of this machine, and a status is no message",
     )
     STATUS_OF_ALL = (
         "a status of one model, whose name is not known at the call",
