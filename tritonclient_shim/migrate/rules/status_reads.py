@@ -35,7 +35,13 @@ _FIELDS: Mapping[str, Mapping[str, str]] = {
         "input": "tensors",
         "output": "tensors",
     },
-    "tensor": {"name": _VALUE, "data_type": _VALUE, "format": _VALUE, "dims": "dims"},
+    "tensor": {
+        "name": _VALUE,
+        "data_type": _VALUE,
+        "format": _VALUE,
+        "dims": "dims",
+        "label_filename": _VALUE,
+    },
 }
 #: The elements of maps, by key, and of lists.
 _MAPS = {"models": "model", "versions": "version"}
