@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
+from tests.migrate.sources_migrated import (
+    STAR,
+    migrated,
+    run,
+    run_with_helpers,
+    todo,
+    write,
+)
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
@@ -129,3 +136,65 @@ def test_status_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("import lib\nprint(lib.s.uptime_ns)\n")
     assert main(["migrate", "--write", str(tmp_path)]) == 1
     assert "get_server_status()" in (tmp_path / "lib.py").read_text()
+
+
+_REGIONS = f"""import sys
+import uuid
+{STAR}import tensorrtserver.shared_memory as shm
+control = SharedMemoryControlContext(sys.argv[1], ProtocolType.GRPC)
+names = "b", "a"
+handles = [shm.create_shared_memory_region(n, f"/{{n}}{{uuid.uuid4().hex}}", 64) for n in names]
+for handle in handles:
+    control.register(handle)
+status = control.get_shared_memory_status()
+for region in status.shared_memory_region:
+    print(region.name, region.byte_size, region.system_shared_memory.offset)
+    print(len(region.system_shared_memory.shared_memory_key), region.cuda_shared_memory.device_id)
+    print(region.HasField("cuda_shared_memory"), region.WhichOneof("shared_memory_types"))
+for handle in handles:
+    control.unregister(handle)
+    shm.destroy_shared_memory_region(handle)
+print(len(control.get_shared_memory_status().shared_memory_region))
+"""
+_BOTH_KINDS = """
+class Client:
+    def get_system_shared_memory_status(self):
+        return [{"name": "b", "key": "/b", "offset": 8, "byte_size": 16}]
+
+    def get_cuda_shared_memory_status(self):
+        return [{"name": "a", "device_id": 1, "byte_size": 4}]
+
+for region in region_status(Client()).shared_memory_region:
+    print(region.name, region.WhichOneof("shared_memory_types"), region.byte_size)
+    print(region.cuda_shared_memory.device_id, region.system_shared_memory.offset)
+"""
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http"])
+def test_regions(protocol: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A program that reads the fields of regions is rewritten, and prints what it did before."""
+    source, script = _REGIONS.replace("GRPC", protocol.upper()), tmp_path / "script.py"
+    script.write_text(source)
+    before = run(script, getattr(triton, protocol))
+    assert before.status == 0, before.output
+    migration = migrate("script.py", source.encode(), MigrateOptions())
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, getattr(triton, protocol)) == before
+
+
+def test_regions_of_both_kinds(tmp_path: Path) -> None:
+    """The status of shared memory has the regions of CUDA memory, too, sorted by name."""
+    ended = run_with_helpers(tmp_path, "region_status", _BOTH_KINDS)
+    expected = "a cuda_shared_memory 4\n1 0\nb system_shared_memory 16\n0 8\n"
+    assert (ended.status, ended.output) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    "use", ["print(s.shared_memory_region)", "show(s.shared_memory_region[0])"]
+)
+def test_unknown_reads_of_regions(use: str) -> None:
+    """A status of shared memory stays if the program may show it, or hand it on."""
+    source = f"{STAR}s = SharedMemoryControlContext('u', 1).get_shared_memory_status()\n{use}\n"
+    assert "2:TS045" in todo(migrated(source, unsafe=False))
+    assert _rows(source) == {"REGION_STATUS"}

@@ -516,8 +516,8 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
             yield call, replace(plan, unsafe=(*plan.unsafe, *unsafe))
         for call in group.calls:
             yield call, _use(call, facts, contexts)
-        for node in annotations_of(group, facts):
-            yield node, _at(node, annotation, facts, contexts)
+        for name in annotations_of(group, facts):
+            yield name, _at(name, annotation, facts, contexts)
         for method in taken:
             yield method, _at(method, METHODS[renamed[method]], facts, contexts)
         for site in facts.sites:

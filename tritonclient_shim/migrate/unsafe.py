@@ -100,8 +100,8 @@ class UnsafeChange(Enum):
         "it prints None: errors have no ids",
     )
     REGION_STATUS = (
-        "`get_shared_memory_status()` → `region_status(client)`",
-        "the status has no regions of CUDA memory",
+        "a status of shared memory that the program may show or hand on → `region_status(client)`",
+        "the status is no message",
     )
     LOADED_MODEL = (
         "a test if a status has a model → `client.is_model_ready(model_name)`",

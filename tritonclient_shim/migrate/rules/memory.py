@@ -12,6 +12,7 @@ from tritonclient_shim.migrate.decisions import Plan, Refused, Rewrite, rewrite,
 from tritonclient_shim.migrate.edits import replaced
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner
 from tritonclient_shim.migrate.rules.models import Contexts, Rule
+from tritonclient_shim.migrate.rules.status_reads import reads_known_regions
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.scopes import last_name
 
@@ -48,7 +49,7 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in facts.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    unsafe = (UnsafeChange.REGION_STATUS,)
+    unsafe = () if reads_known_regions(call, facts) else (UnsafeChange.REGION_STATUS,)
     what = "region_status(client)"
     return rewrite(call, "{region_status}({0})", owner(call), what=what, unsafe=unsafe)
 

@@ -1,7 +1,7 @@
 """Which parts of a status a program reads, where the file shows all its reads.
 
-A status of the helpers differs from v1's in ``uptime_ns``, and it is no message. A program that
-reads only certain fields of it can notice neither.
+A status of the helpers differs from v1's in ``uptime_ns``, and it is no message. Nor is the status
+of shared memory. A program that reads only certain fields can notice none of this.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tritonclient_shim.scan.values import LocalFunction
 #: A text, number or state, which the program may use in any way.
 _VALUE = "value"
 _STATUS = "status"
+_MEMORY = "status of shared memory"
 #: The fields of each part of a status whose values are v1's, with the parts that they are.
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     _STATUS: {"id": _VALUE, "version": _VALUE, "ready_state": _VALUE, "model_status": "models"},
@@ -42,10 +43,20 @@ _FIELDS: Mapping[str, Mapping[str, str]] = {
         "dims": "dims",
         "label_filename": _VALUE,
     },
+    _MEMORY: {"shared_memory_region": "regions"},
+    "region": {
+        "name": _VALUE,
+        "byte_size": _VALUE,
+        "system_shared_memory": "place",
+        "cuda_shared_memory": "place",
+        "HasField": _VALUE,
+        "WhichOneof": _VALUE,
+    },
+    "place": {"shared_memory_key": _VALUE, "offset": _VALUE, "device_id": _VALUE},
 }
 #: The elements of maps, by key, and of lists.
 _MAPS = {"models": "model", "versions": "version"}
-_LISTS = {"tensors": "tensor", "dims": _VALUE}
+_LISTS = {"tensors": "tensor", "dims": _VALUE, "regions": "region"}
 #: What an iteration yields: for maps, their keys.
 _YIELDED = {
     **dict.fromkeys((*_MAPS, "keys"), _VALUE),
@@ -63,6 +74,11 @@ _TAKING = _KEEPING | {"sorted", "set", "max", "min", "any", "all", "sum"}
 def reads_known_fields(call: ast.Call, facts: FileFacts) -> bool:
     """True if all uses of a status are in the file, and read fields whose values are v1's."""
     return not facts.beside.linked and _Reads(facts).are_known(call, _STATUS)
+
+
+def reads_known_regions(call: ast.Call, facts: FileFacts) -> bool:
+    """True if all uses of a status of shared memory are in the file, and read known fields."""
+    return not facts.beside.linked and _Reads(facts).are_known(call, _MEMORY)
 
 
 class _Reads:
