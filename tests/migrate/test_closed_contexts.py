@@ -41,6 +41,29 @@ CLOSED = {
     "with": f"with ServerHealthContext(sys.argv[1], 1) as ctx:\n    pass\n{_ASK}",
     "with of a variable": f"{_MAKE}with ctx:\n    print(ctx.is_live())\n{_ASK}",
     "turn of a loop": f"{_MAKE}for turn in range(2):\n{_ASK_BELOW}    ctx.close()\n",
+    "closing": f"{_MAKE}with contextlib.closing(ctx):\n    pass\n{_ASK}",
+    "manager that closes": (
+        f"{_MAKE}@contextlib.contextmanager\ndef asking(control):\n    yield\n    control.close()\n"
+        f"with asking(ctx):\n    pass\n{_ASK}"
+    ),
+    "manager of a class that closes": (
+        f"{_MAKE}class Asking:\n    def __init__(self, control):\n        self.control = control\n"
+        "    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *error):\n        self.control.close()\n"
+        f"with Asking(ctx):\n    pass\n{_ASK}"
+    ),
+    "manager of a class that is derived": (
+        f"{_MAKE}class Asking(contextlib.closing):\n    pass\nwith Asking(ctx):\n    pass\n{_ASK}"
+    ),
+    "manager that enters": (
+        f"{_MAKE}@contextlib.contextmanager\ndef asking(control):\n"
+        f"    with control:\n        yield\nwith asking(ctx):\n    pass\n{_ASK}"
+    ),
+    "manager with one that closes": (
+        f"{_MAKE}@contextlib.contextmanager\ndef asking(control):\n"
+        "    with control:\n        yield\n"
+        f"with asking(contextlib.closing(ctx)):\n    pass\n{_ASK}"
+    ),
     "function": f"{_MAKE}def ask():\n{_ASK_BELOW}ask()\nctx.close()\nask()\n",
     "class": _CLASS,
     "request": (
@@ -63,6 +86,21 @@ OPEN = {
         "        ctx.run({}, {'OUTPUT0': InferContext.ResultFormat.RAW})\n"
         "    except InferenceServerException:\n        print('error')\nask()\nctx.close()\n"
     ),
+    "manager of the program": (
+        f"{_MAKE}@contextlib.contextmanager\ndef asking(control):\n    print(control.is_live())\n"
+        "    try:\n        yield 1\n    finally:\n        print(control.is_live())\n"
+        f"with asking(ctx):\n    pass\n{_ASK}with asking(control=ctx) as x:\n{_ASK_BELOW}"
+    ),
+    "manager that yields it": (
+        f"{_MAKE}@contextlib.contextmanager\ndef asking(control):\n    yield control\n"
+        f"with asking(ctx) as same:\n    print(same.is_live())\n{_ASK}"
+    ),
+    "manager of a class": (
+        f"{_MAKE}class Asking:\n    def __init__(self, control):\n        self.control = control\n"
+        "    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *error):\n        print(self.control.is_live())\n"
+        f"with Asking(ctx):\n    pass\n{_ASK}"
+    ),
     "no handler": f"{_MAKE}print(ctx.is_live())\nctx.close()\n",
 }
 
@@ -71,7 +109,7 @@ OPEN = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_closed_contexts(name: str, protocol: str, triton: TritonServer, tmp_path: Path) -> None:
     """A program that catches the error of a closed context does as before."""
-    text = f"import sys\n{STAR}{CLOSED[name]}"
+    text = f"import contextlib, sys\n{STAR}{CLOSED[name]}"
     if protocol == "http":
         text = text.replace("GRPC", "HTTP").replace("argv[1], 1", "argv[1], 0")
     script = tmp_path / "script.py"
@@ -85,7 +123,7 @@ def test_closed_contexts(name: str, protocol: str, triton: TritonServer, tmp_pat
 @pytest.mark.parametrize("name", CLOSED)
 def test_row_of_closed_clients(name: str) -> None:
     """With --unsafe, the report names the row of the table."""
-    migration = migrated(f"import sys\n{STAR}{CLOSED[name]}")
+    migration = migrated(f"import contextlib, sys\n{STAR}{CLOSED[name]}")
     assert not todo(migration)
     rows = {row.name for _, outcome in migration.uses for row in outcome.rows}
     assert "CLOSED" in rows
@@ -94,13 +132,13 @@ def test_row_of_closed_clients(name: str) -> None:
 @pytest.mark.parametrize("name", OPEN)
 def test_contexts_that_are_closed_last(name: str) -> None:
     """A context is rewritten if no use can follow its end, or no handler sees the difference."""
-    assert not todo(migrated(f"import sys\n{STAR}{OPEN[name]}", unsafe=False))
+    assert not todo(migrated(f"import contextlib, sys\n{STAR}{OPEN[name]}", unsafe=False))
 
 
 def test_handler_of_another_file(tmp_path: Path) -> None:
     """A context stays if another file of the program catches v1's exception."""
     client = tmp_path / "client.py"
-    client.write_text(f"import sys\n{STAR}{_CLASS}".partition("client =")[0])
+    client.write_text(f"import contextlib, sys\n{STAR}{_CLASS}".partition("client =")[0])
     script = tmp_path / "script.py"
     script.write_text("import client\nfrom client import *\ntry:\n    client.Client('u').ready()\n")
     options = MigrateOptions("grpc")

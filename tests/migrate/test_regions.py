@@ -41,6 +41,30 @@ for _ in range(2):
     except shm.SharedMemoryException:
         print("refused")
 """
+_SERIALIZED = """
+import numpy as np
+from tensorrtserver.api import serialize_string_tensor
+for words in (["ab", "cde"], ["ends with NULs\\0\\0"], [""], [["a", 1], [None, "d"]]):
+    texts = serialize_string_tensor(np.array(words, dtype=object))
+    print(texts.shape, texts.dtype, texts.size * texts.itemsize, texts.nbytes)
+    print(texts.item(), texts.tobytes())
+"""
+_WRITTEN = """
+import sys
+import numpy as np
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import serialize_string_tensor
+handle = shm.create_shared_memory_region("written", sys.argv[1], 32)
+texts = serialize_string_tensor(np.array(["ab", "c\\0"], dtype=object))
+shm.set_shared_memory_region(handle, [texts, np.array(7, np.int16), np.arange(3, dtype=np.uint8)])
+print(open("/dev/shm" + sys.argv[1], "rb").read())
+for arrays in (texts, [1], [np.int16(7)]):
+    try:
+        shm.set_shared_memory_region(handle, arrays)
+    except shm.SharedMemoryException:
+        print("refused")
+shm.destroy_shared_memory_region(handle)
+"""
 _STRINGS = """
 import numpy as np
 from tensorrtserver.api import InferenceServerException, serialize_string_tensor
@@ -49,8 +73,8 @@ bad = np.zeros(3), np.array([], object), np.array(["e"]), ["f"]
 for strings in (*good, *bad):
     try:
         print(serialize_string_tensor(strings).tobytes())
-    except InferenceServerException:
-        print("refused")
+    except InferenceServerException as error:
+        print("refused:", error.message())
 """
 
 
@@ -65,6 +89,30 @@ def test_refusals(source: str, tmp_path: Path) -> None:
     assert todo(migration) == []
     write(migration, script)
     assert run(script, key) == before
+
+
+@pytest.mark.parametrize("source", [_SERIALIZED, _WRITTEN], ids=["serialized", "written"])
+def test_arrays_without_dimensions(source: str, tmp_path: Path) -> None:
+    """Strings are serialized to an array of one text. A region takes arrays without dimensions."""
+    script, key = tmp_path / "script.py", f"/{uuid.uuid4().hex}"
+    script.write_text(source)
+    before = run(script, key)
+    assert before.status == 0, before.output
+    migration = migrated(source, unsafe=False)
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, key) == before
+
+
+def test_arrays_with_dimensions() -> None:
+    """Arrays that certainly have dimensions are written by tritonclient's own function."""
+    source = (
+        "import numpy as np\nimport tensorrtserver.shared_memory as shm\n"
+        "handle = shm.create_shared_memory_region('r', '/r', 8)\nrow = np.arange(4)\n"
+        "shm.set_shared_memory_region(handle, [row, np.array([1, 2])])\n"
+    )
+    text = migrated(source, unsafe=False).after.decode()
+    assert "shm.set_shared_memory_region(handle.handle, [row, np.array([1, 2])])" in text
 
 
 def test_strings_that_raise_an_error_of_memory() -> None:

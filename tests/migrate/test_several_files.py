@@ -9,6 +9,9 @@ import pytest
 from testbed import TritonServer
 from tests.migrate.sources_migrated import run
 from tritonclient_shim.cli import main
+from tritonclient_shim.migrate.files import migrate
+from tritonclient_shim.migrate.options import MigrateOptions, State
+from tritonclient_shim.migrate.program import Program
 
 _API = "from tensorrtserver.api import *\n"
 _CONTEXT = 'InferContext(sys.argv[1], ProtocolType.GRPC, "simple")'
@@ -176,6 +179,18 @@ def test_program_of_several_files(program: str, triton: TritonServer, tmp_path: 
         _write(PROGRAMS[program], tmp_path)
         main(["migrate", "--write", *options, str(tmp_path)])
         assert run(script, triton.grpc) == before
+
+
+def test_flags_are_numbers_as_before(tmp_path: Path) -> None:
+    """Flags are numbers, as v1's were. So they are safe in a program of several files, too."""
+    flags, script = tmp_path / "flags.py", tmp_path / "script.py"
+    flags.write_text(f"{_API}def first():\n    return InferRequestHeader.FLAG_SEQUENCE_START\n")
+    script.write_text("import flags\nprint(flags.first())\n")
+    migration = migrate(
+        str(flags), flags.read_bytes(), MigrateOptions(), Program([str(flags), str(script)])
+    )
+    assert "return FLAG_SEQUENCE_START" in migration.after.decode()
+    assert {outcome.state for _, outcome in migration.uses} == {State.SAFE}
 
 
 def test_import_that_no_importer_reads(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.flows import CLOSING, Group
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
+from tritonclient_shim.scan.values import LocalClass, LocalFunction, Value
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _WITH = (ast.With, ast.AsyncWith)
@@ -44,8 +45,33 @@ def _ends(group: Group, facts: FileFacts) -> Iterator[ast.AST]:
     for node, parent in facts.flows.parents.items():
         if isinstance(parent, ast.withitem) and node is parent.context_expr:
             parts = (part for part in ast.walk(node) if isinstance(part, ast.expr))
-            if any(group in facts.flows.of(part) for part in parts):
+            has_context = any(group in facts.flows.of(part) for part in parts)
+            if has_context and not _is_given_to_manager(node, group, facts):
                 yield facts.flows.parents[parent]
+
+
+def _is_given_to_manager(node: ast.AST, group: Group, facts: FileFacts) -> bool:
+    """True for the call of a context manager of the file whose arguments are contexts.
+
+    Such a manager closes nothing unseen. If its code closes a context, that is a use, too.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    functions = facts.evaluator.of(node.func)
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    parts = (part for value in given for part in ast.walk(value) if isinstance(part, ast.expr))
+    has_inside = any(part not in given and group in facts.flows.of(part) for part in parts)
+    is_made = any(isinstance(value, ast.Call) and group in facts.flows.of(value) for value in given)
+    return bool(functions) and all(map(_is_manager, functions)) and not (has_inside or is_made)
+
+
+def _is_manager(value: Value) -> bool:
+    """True for a ``@contextmanager`` of the file, or a class without base classes."""
+    if isinstance(value, LocalClass):
+        return not (value.node.bases or value.node.keywords or value.node.decorator_list)
+    if not isinstance(value, LocalFunction) or isinstance(value.node, ast.Lambda):
+        return False
+    return [last_name(mark) for mark in value.node.decorator_list] == ["contextmanager"]
 
 
 def _may_follow(call: ast.Call, end: ast.AST, group: Group, facts: FileFacts) -> bool:

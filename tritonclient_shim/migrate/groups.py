@@ -11,6 +11,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from tritonclient_shim.migrate.annotations import annotation, annotations_of
 from tritonclient_shim.migrate.closing import call_after_close
 from tritonclient_shim.migrate.decisions import (
     Keep,
@@ -252,6 +253,8 @@ def _strays_of(groups: list[Group], facts: FileFacts) -> Iterator[Site]:
     known: set[ast.AST] = {x for group in groups for x in (*group.creations, *group.calls)}
     known.update(x for group in groups if group.kind != INFER for x in group.taken)
     known.update(site.whole for site in facts.sites if _is_held(site))
+    for group in groups:
+        known.update(annotations_of(group, facts))
     for site in facts.sites:
         symbol = ENTRIES[site.id].symbol
         is_method = _class_of(site) != symbol and site.id in (*METHODS, *BY_HAND)
@@ -370,13 +373,15 @@ def _left(unit: _Unit, facts: FileFacts) -> dict[ast.AST, SiteOutcome]:
     """Return the outcomes of a unit that stays: its reason, and a reference at other uses."""
     assert unit.stays is not None
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
+    annotations = {node for group in unit.groups for node in annotations_of(group, facts)}
     place = facts.source.place(getattr(unit.stays.node, "lineno", 1))
     reference = SiteOutcome(State.TODO, f"stays because of {place}: {unit.stays.reason}")
     left: dict[ast.AST, SiteOutcome] = {}
     for site in facts.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)
         around = facts.flows.around(site.node) if is_constant else [site.call]
-        if site in unit.sites or not calls.isdisjoint(around):
+        is_annotation = site.node in annotations
+        if site in unit.sites or is_annotation or not calls.isdisjoint(around):
             left[site.whole] = reference
     return {**left, unit.stays.node: unit.stays.outcome}
 
@@ -416,11 +421,18 @@ def _constants(
         except Refused as refused:
             left.setdefault(node, _left_constant(site, refused, facts))
             continue
-        if is_outside and facts.beside.linked:
-            row = UnsafeChange.PROTOCOL_NAME if site.id in PROTOCOLS else UnsafeChange.FORMAT_NUMBER
+        row = _row_of_constant(site)
+        if row and is_outside and facts.beside.linked:
             plan = replace(plan, unsafe=(*plan.unsafe, row))
         constants.append((node, plan))
     return tuple(constants), left
+
+
+def _row_of_constant(site: Site) -> UnsafeChange | None:
+    """Return the row of a constant in other files; None for a flag, which was a number, too."""
+    if site.id in PROTOCOLS:
+        return UnsafeChange.PROTOCOL_NAME
+    return UnsafeChange.FORMAT_NUMBER if site.id in FORMS else None
 
 
 def _reasons_of_constants(
@@ -504,6 +516,8 @@ def _plans(unit: _Unit, facts: FileFacts) -> Iterator[tuple[ast.AST, Plan]]:
             yield call, replace(plan, unsafe=(*plan.unsafe, *unsafe))
         for call in group.calls:
             yield call, _use(call, facts, contexts)
+        for name in annotations_of(group, facts):
+            yield name, _at(name, annotation, facts, contexts)
         for method in taken:
             yield method, _at(method, METHODS[renamed[method]], facts, contexts)
         for site in facts.sites:

@@ -55,8 +55,9 @@ class UnsafeChange(Enum):
         'the protocol must be `"grpc"`, `"http"` or v1\'s number',
     )
     STATUS = (
-        "`get_server_status()` → `server_status(client)`",
-        "`uptime_ns` is that of this machine",
+        "a status that the program may show, hand on or ask for `uptime_ns` → "
+        "`server_status(client)`",
+        "`uptime_ns` is that of this machine, and a status is no message",
     )
     STATUS_OF_ALL = (
         "a status of one model, whose name is not known at the call",
@@ -99,8 +100,8 @@ class UnsafeChange(Enum):
         "it prints None: errors have no ids",
     )
     REGION_STATUS = (
-        "`get_shared_memory_status()` → `region_status(client)`",
-        "the status has no regions of CUDA memory",
+        "a status of shared memory that the program may show or hand on → `region_status(client)`",
+        "the status is no message",
     )
     LOADED_MODEL = (
         "a test if a status has a model → `client.is_model_ready(model_name)`",

@@ -192,7 +192,7 @@ class Evaluator:
         if isinstance(node, ast.ClassDef):
             return frozenset({LocalClass(node)})
         if isinstance(node, ast.AnnAssign):
-            return self.of(node.value) | self._instances(self.of(node.annotation))
+            return self._annotated(self.of(node.value), node)
         if isinstance(node, ast.arg):
             return self._parameter(node)
         if isinstance(node, ast.alias):
@@ -285,7 +285,14 @@ class Evaluator:
         is_first = node in parameters(arguments)[:1] and "staticmethod" not in marks
         if isinstance(owner, ast.ClassDef) and is_first:
             values |= {LocalClass(owner, is_object="classmethod" not in marks)}
-        return values | self._instances(self.of(node.annotation))
+        return self._annotated(values, node)
+
+    def _annotated(self, values: Values, node: ast.arg | ast.AnnAssign) -> Values:
+        """Return values with an object of the annotated class, unless they have a known one."""
+        known = {x.of for x in values if isinstance(x, Instance) and x.creation}
+        objects = self._instances(self.of(node.annotation))
+        is_known = all(isinstance(item, Instance) and item.of in known for item in objects)
+        return values if is_known else values | objects
 
     def _instances(self, values: Values, call: ast.Call | None = None) -> Values:
         """Return the objects that a call of the classes among some values creates."""

@@ -46,6 +46,16 @@ def destroy_region(region):
     shared_memory.destroy_shared_memory_region(region.handle)
 
 
+def set_region(region, input_values):
+    """Copy arrays into a region. tritonclient's function takes none without dimensions."""
+    if isinstance(input_values, (list, tuple)):
+        input_values = [
+            array.reshape(1) if isinstance(array, np.ndarray) and not array.ndim else array
+            for array in input_values
+        ]
+    shared_memory.set_shared_memory_region(region.handle, input_values)
+
+
 def is_region(value):
     """True for a Region, which another file of the program may have made."""
     return hasattr(value, "byte_size")
@@ -98,16 +108,30 @@ def unregister_region(client, region=None):
 
 
 def region_status(client):
-    """Return an object with the list of the regions of system memory that a server knows."""
-    answer, regions = client.get_system_shared_memory_status(), []
-    is_list = isinstance(answer, list)  # over HTTP
-    for row in [SimpleNamespace(**row) for row in answer] if is_list else answer.regions.values():
-        place = SimpleNamespace(shared_memory_key=row.key, offset=row.offset)
-        region = SimpleNamespace(name=row.name, byte_size=row.byte_size, system_shared_memory=place)
-        region.WhichOneof = lambda kinds: "system_shared_memory"
-        region.HasField = lambda kind: kind == "system_shared_memory"
-        regions.append(region)
-    return SimpleNamespace(shared_memory_region=regions)
+    """Return an object with the list of the regions that a server knows, sorted by name."""
+    rows = []
+    for kind in "system", "cuda":
+        answer = getattr(client, f"get_{kind}_shared_memory_status")()
+        if isinstance(answer, list):  # over HTTP
+            rows += [(kind, SimpleNamespace(**row)) for row in answer]
+        else:
+            rows += [(kind, row) for row in answer.regions.values()]
+    regions = [known_region(kind, row) for kind, row in rows]
+    return SimpleNamespace(shared_memory_region=sorted(regions, key=lambda region: region.name))
+
+
+def known_region(kind, row):
+    """Return a region that a server knows. ``kind``: ``system`` or ``cuda``."""
+    key, offset = getattr(row, "key", ""), getattr(row, "offset", 0)
+    region = SimpleNamespace(
+        name=row.name,
+        byte_size=row.byte_size,
+        system_shared_memory=SimpleNamespace(shared_memory_key=key, offset=offset),
+        cuda_shared_memory=SimpleNamespace(device_id=getattr(row, "device_id", 0)),
+    )
+    region.WhichOneof = lambda kinds: f"{kind}_shared_memory"
+    region.HasField = lambda field: field == f"{kind}_shared_memory"
+    return region
 
 
 def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):
@@ -162,7 +186,11 @@ def contents(region, result, name):
 
 
 def serialize_strings(array):
-    """Return strings as a region of shared memory has them, as an array of bytes."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "OS" or not array.size:
-        raise InferenceServerException("strings must be an array of objects, and not empty")
-    return np.frombuffer(serialize_byte_tensor(np.asarray(array, object)).item(), np.uint8)
+    """Return strings as a region of shared memory has them, as an array of one text."""
+    if not isinstance(array, np.ndarray):
+        raise InferenceServerException("input must be a numpy array")
+    if not array.size:
+        raise InferenceServerException("input cannot be empty")
+    if array.dtype.kind not in "OS":
+        raise InferenceServerException("cannot serialize string tensor: invalid datatype")
+    return np.asarray(serialize_byte_tensor(np.asarray(array, object)).item(), np.bytes_)

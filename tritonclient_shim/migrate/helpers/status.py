@@ -50,6 +50,38 @@ def config_with_platform(client, model_name):
     return config
 
 
+def described(client, model_name):
+    """Return the configuration of a model. It has only the name if the server refuses it."""
+    try:
+        return config_with_platform(client, model_name)
+    except InferenceServerException:
+        return model_config_pb2.ModelConfig(name=model_name)
+
+
+def version_status(part, row=(), counts=()):
+    """Return the status of a version, which ``row`` and ``counts`` describe."""
+    row = dict(row)
+    counts = dict(counts)
+    state = f"MODEL_{row.get('state')}"
+    return part(
+        ready_state=MODEL_STATES.index(state) if state in MODEL_STATES else 0,
+        model_execution_count=int(counts.get("execution_count", 0)),
+        model_inference_count=int(counts.get("inference_count", 0)),
+        ready_state_reason=part(message=row.get("reason", "")),
+        last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
+        infer_stats=counts.get("batch_stats", []),
+    )
+
+
+def model_counts(client, model_name, **as_json):
+    """Return what a server has counted, by model and version. Only loaded models have counts."""
+    try:
+        rows = client.get_inference_statistics(model_name, **as_json).get("model_stats", [])
+    except InferenceServerException:
+        return {}
+    return {(row["name"], row["version"]): row for row in rows}
+
+
 def server_status(client, model_name="", part=types.SimpleNamespace):
     """Return the status of a server and of its models, or of one.
 
@@ -57,28 +89,27 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
     """
     as_json = {"as_json": True} if "grpc" in client.get_model_config.__module__ else {}
     server = client.get_server_metadata(**as_json)
-    index = client.get_model_repository_index(**as_json)
-    versions = partial(collections.defaultdict, partial(part, ready_state=0))
+    is_live = client.is_server_live()
+    index = client.get_model_repository_index(**as_json) if is_live else []
+    rows = index if isinstance(index, list) else index.get("models", [])
+    counts = model_counts(client, model_name or "", **as_json) if is_live else {}
+    known = {row["name"] for row in rows}
+    # the index lacks loaded models whose files were deleted
+    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in known]
+    versions = partial(collections.defaultdict, partial(version_status, part))
     models = collections.defaultdict(
         lambda: part(config=model_config_pb2.ModelConfig(), version_status=versions())
     )
-    for row in index if isinstance(index, list) else index.get("models", ()):
-        name, version, counts = row["name"], row.get("version"), {}
-        if not version or model_name not in ("", None, name):
-            continue
-        state = row.get("state") or "UNKNOWN"
-        models[name].config.name = name
-        if state == "READY":
-            models[name].config = config_with_platform(client, name)
-            counts = client.get_inference_statistics(name, version, **as_json)["model_stats"][0]
-        models[name].version_status[int(version)] = part(
-            ready_state=MODEL_STATES.index(f"MODEL_{state}"),
-            model_execution_count=int(counts.get("execution_count", 0)),
-            model_inference_count=int(counts.get("inference_count", 0)),
-            ready_state_reason=part(message=row.get("reason", "")),
-            last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
-            infer_stats=counts.get("batch_stats", []),
-        )
+    for row in [*rows, *loaded]:
+        name, version = row["name"], row.get("version", "")
+        if not row.get("state") or model_name not in ("", None, name):
+            continue  # a model without a state was never loaded
+        if name not in models:
+            models[name].config = described(client, name)
+        if version or row["state"] == "READY":
+            number = int(version) if version.isdigit() else -1
+            counted = counts.get((name, version), ())
+            models[name].version_status[number] = version_status(part, row, counted)
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
     return part(
@@ -86,5 +117,5 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
         version=server["version"],
         uptime_ns=time.monotonic_ns(),  # of this machine: no server reports its own
         model_status=models,
-        ready_state=2,  # SERVER_READY
+        ready_state=2 if is_live else 10,  # SERVER_READY, SERVER_FAILED_TO_INITIALIZE
     )

@@ -12,10 +12,16 @@ from tritonclient_shim.migrate.decisions import Plan, Refused, Rewrite, rewrite,
 from tritonclient_shim.migrate.edits import replaced
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner
 from tritonclient_shim.migrate.rules.models import Contexts, Rule
+from tritonclient_shim.migrate.rules.status_reads import reads_known_regions
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.scopes import last_name
 
+_SET = "set_shared_memory_region"
 _DESTROY = "destroy_shared_memory_region"
+#: Functions of NumPy whose arrays have dimensions.
+_RANGES = frozenset(("arange", "atleast_1d", "concatenate", "linspace", "stack"))
+#: Functions of NumPy whose arrays have dimensions if the first argument is a list.
+_OF_LISTS = frozenset(("array", "asarray", "empty", "full", "ones", "zeros"))
 _ELSEWHERE = (UnsafeChange.HANDLES,)
 
 
@@ -43,7 +49,7 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in facts.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    unsafe = (UnsafeChange.REGION_STATUS,)
+    unsafe = () if reads_known_regions(call, facts) else (UnsafeChange.REGION_STATUS,)
     what = "region_status(client)"
     return rewrite(call, "{region_status}({0})", owner(call), what=what, unsafe=unsafe)
 
@@ -69,10 +75,35 @@ def of_handle(node: ast.AST, facts: FileFacts) -> Plan:
     may_be_caught = facts.has("TS085") or facts.beside.has_regions
     if last_name(function) == _DESTROY and may_be_caught and not _is_of_cuda(function, facts):
         return rewrite(function, "{destroy_region}", what="destroy_region(region)", unsafe=unsafe)
+    is_set = last_name(function) == _SET and not _is_of_cuda(function, facts)
+    if is_set and not _has_dimensions(arguments[1:], facts):
+        return rewrite(function, "{set_region}", what="set_region(region, …)", unsafe=unsafe)
     edits = [replaced(arguments[0], "{old}.handle")]
     if _is_of_cuda(function, facts):
         edits.append(replaced(function, f"{{cuda_memory}}().{last_name(function)}"))
     return Rewrite("of the region's handle", unsafe, tuple(edits))
+
+
+def _has_dimensions(values: list[ast.expr], facts: FileFacts) -> bool:
+    """True if all arrays that are written into a region certainly have dimensions."""
+    if len(values) != 1 or not isinstance(values[0], (ast.List, ast.Tuple)):
+        return False
+    return all(_is_array_with_dimensions(element, facts) for element in values[0].elts)
+
+
+def _is_array_with_dimensions(node: ast.AST, facts: FileFacts) -> bool:
+    """True for a call that makes an array with dimensions, or the only variable with its value."""
+    if isinstance(node, ast.Name):
+        bindings = facts.evaluator.scopes.bindings(node)
+        if len(bindings) != 1 or bindings[0].steps or bindings[0].wraps:
+            return False
+        node = bindings[0].node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if last_name(node.func.value) not in ("np", "numpy"):
+        return False
+    has_list = bool(node.args) and isinstance(node.args[0], (ast.List, ast.ListComp))
+    return node.func.attr in _RANGES or node.func.attr in _OF_LISTS and has_list
 
 
 def serialized(node: ast.AST, facts: FileFacts) -> Plan:

@@ -21,6 +21,7 @@ from tritonclient_shim.migrate.rules.models import (
     same_at,
 )
 from tritonclient_shim.migrate.rules.names import protocol_of
+from tritonclient_shim.migrate.rules.status_reads import reads_known_fields
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
@@ -77,16 +78,13 @@ def correlation_id(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan
 
 def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     """``get_server_status()`` → the client, if configurations are enough, or a helper."""
+    is_known = reads_known_fields(call, facts)
     reads = _config_reads(call, facts, contexts.group)
-    if reads:
-        changes: list[UnsafeChange] = []
-        if any(isinstance(read, ast.Compare) for read, _, _ in reads):
-            changes.append(UnsafeChange.LOADED_MODEL)
-        if any(form == _CONFIG for _, form, _ in reads):
-            changes.append(UnsafeChange.CONFIGURATION)
+    changes = _changes_of(reads)
+    if reads and (all(map(facts.options.allows, changes)) or not is_known):
         return Rewrite(
             what="get_model_config(model_name)",
-            unsafe=tuple(changes),
+            unsafe=changes,
             own_edits=_changed_reads(reads, facts, contexts.group),
         )
     model = _model(call, facts, contexts.group)
@@ -112,9 +110,20 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         return rewrite(call, "{0}.get_model_config({1})", *parts, what="get_model_config(name)")
     is_shown = facts.beside.linked or facts.shows(lambda x: getattr(x, "of", "") == STATUS)
     more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
-    unsafe.append(UnsafeChange.STATUS)
+    if not is_known:
+        unsafe.append(UnsafeChange.STATUS)
     form = f"{{server_status}}({{0}}{more})"
     return rewrite(call, form, *parts, what="server_status(client)", unsafe=tuple(unsafe))
+
+
+def _changes_of(reads: list[_Read]) -> tuple[UnsafeChange, ...]:
+    """Return what a program may notice whose reads of a status ask the client."""
+    changes: list[UnsafeChange] = []
+    if any(isinstance(read, ast.Compare) for read, _, _ in reads):
+        changes.append(UnsafeChange.LOADED_MODEL)
+    if any(form == _CONFIG for _, form, _ in reads):
+        changes.append(UnsafeChange.CONFIGURATION)
+    return tuple(changes)
 
 
 def _statistics(facts: FileFacts) -> list[ast.AST]:
