@@ -17,7 +17,6 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
 #: The sources. Each source follows the sources whose names it reads.
 _SOURCES = (
     "http_client",
-    "without_handlers",
     "requests",
     "over_both",
     "over_grpc",
@@ -50,12 +49,15 @@ FACTS = frozenset(
         "plain_requests",
         "system_memory",
         "without_classes",
-        "without_handlers",
         "without_headers",
         "without_reports",
         "without_threads",
     )
 )
+#: The fact that a program catches no errors of clients: tritonclient's own client does.
+PLAIN_CLIENT = "without_handlers"
+#: The class of the helpers for a client over HTTP.
+_HTTP_CLIENT = "HttpClient"
 #: The fact that a program chooses the protocol of a client.
 OVER_BOTH = "over_both"
 #: The fact that objects that know their model may send requests with shared memory.
@@ -171,7 +173,17 @@ def _variant(facts: frozenset[str]) -> tuple[Part, ...]:
             variant = [earlier for earlier in variant if not _is_replaced(earlier, part)]
         if part.source in facts or part.source not in FACTS:
             variant.append(part)
+    if PLAIN_CLIENT in facts:
+        variant = [_with_plain_client(part) for part in variant]
     return tuple(_with_methods(variant, facts))
+
+
+def _with_plain_client(part: Part) -> Part:
+    """Return a part with tritonclient's client over HTTP in the place of that of the helpers."""
+    if _HTTP_CLIENT not in part.reads:
+        return part
+    text = re.sub(rf"\b{_HTTP_CLIENT}\b", "httpclient.InferenceServerClient", part.text)
+    return part._replace(text=text, reads=part.reads - {_HTTP_CLIENT} | {"httpclient"})
 
 
 def without(method: str) -> str:

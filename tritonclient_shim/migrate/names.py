@@ -10,6 +10,7 @@ from typing import Any, Mapping
 from tritonclient_shim.migrate.decisions import Decisions
 from tritonclient_shim.migrate.emitted import (
     OVER_BOTH,
+    PLAIN_CLIENT,
     import_text,
     is_written,
     local_names,
@@ -56,7 +57,7 @@ class NewNames:
         if not self.facts.may_ask_for_classes:
             certain.add("without_classes")
         if not self.facts.catches_errors:
-            certain.add("without_handlers")
+            certain.add(PLAIN_CLIENT)
         if not self.decisions.sends_headers:
             certain.add("without_headers")
         if not self.decisions.shares_clients:

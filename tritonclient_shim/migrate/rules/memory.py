@@ -49,9 +49,10 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
     reads = [getattr(node, "attr", "") for node in facts.around_result(call)]
     if set(reads) != {"shared_memory_region"}:
         raise Refused("read the regions that get_system_shared_memory_status() returns")
-    unsafe = () if reads_known_regions(call, facts) else (UnsafeChange.REGION_STATUS,)
+    is_known = reads_known_regions(call, facts)
+    changes = () if is_known else (UnsafeChange.REGION_STATUS,)
     what = "region_status(client)"
-    return rewrite(call, "{region_status}({0})", owner(call), what=what, unsafe=unsafe)
+    return rewrite(call, "{region_status}({0})", owner(call), what=what, unsafe=changes)
 
 
 def by_helper(helper: str) -> Callable[[ast.AST, FileFacts], Plan]:
