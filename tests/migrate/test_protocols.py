@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, run
+from tests.migrate.sources_migrated import STAR, migrated, run, todo
 from tritonclient_shim.cli import main
 
 _WAYS = {
@@ -58,3 +58,28 @@ def test_report_of_a_new_protocol(
     told = [line for line in lines if "check the address" in line]
     note = f"{to} client; it speaks {label} now: check the address"
     assert [line.partition("script.py:")[2] for line in told] == [f"2:1: TS020 rewritten: {note}"]
+
+
+_OPTION = f"""import argparse
+{STAR}parser = argparse.ArgumentParser()
+parser.add_argument("--grpc", dest="protocol", action="store_const",
+                    const=ProtocolType.GRPC, default=ProtocolType.HTTP)
+args = parser.parse_args()
+ServerHealthContext("u", args.protocol).is_live()
+"""
+
+
+def test_reason_of_a_protocol_that_an_option_chooses() -> None:
+    """The reason names the option of the file that chooses the protocol, and what to do."""
+    reasons = [outcome.what for _, outcome in migrated(_OPTION, unsafe=False).uses]
+    expected = (
+        "the option --grpc chooses the protocol, unseen at its use; write `ProtocolType.GRPC if … "
+        "else ProtocolType.HTTP` there; --to grpc, --to http or --unsafe rewrites it"
+    )
+    assert expected in reasons
+    written = _OPTION.replace(
+        "args.protocol)", "ProtocolType.GRPC if args.x else ProtocolType.HTTP)"
+    )
+    option = 'dest="protocol", action="store_const",\n' + " " * 20
+    option += "const=ProtocolType.GRPC, default=ProtocolType.HTTP"
+    assert todo(migrated(written.replace(option, 'action="store_true"'), unsafe=False)) == []

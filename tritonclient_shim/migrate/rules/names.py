@@ -29,6 +29,10 @@ _CLASS = f"{API}.ProtocolType"
 _NAME = "InferenceServerException"
 _IMPORT = f"from tritonclient.utils import {_NAME}"
 _BY_NAME = "write the protocol as ProtocolType.GRPC or ProtocolType.HTTP"
+_BY_OPTION = (
+    "the option {} chooses the protocol, unseen at its use; write `ProtocolType.GRPC if … else "
+    "ProtocolType.HTTP` there"
+)
 _IN_ANNOTATION = "write str in the annotation: the protocol becomes a text"
 _METHODS = {f"iter{name}": f"dict.{name}" for name in ("items", "keys", "values")}
 UNNUMBERED = "drop it: servers number no requests any more, and errors do not name the server"
@@ -141,10 +145,19 @@ def protocol_of(node: ast.expr, facts: FileFacts) -> str:
     if is_named and not any(map(is_protocol, values)):  # ProtocolType[name]
         raise Refused(_BY_NAME)
     if not any(map(is_protocol, values)) and not facts.options.allows(UnsafeChange.CONNECT):
-        raise Refused(
-            "the protocol is not chosen in this file; --to grpc, --to http or --unsafe rewrites it"
-        )
+        raise Refused(f"{_why_unknown(facts)}; --to grpc, --to http or --unsafe rewrites it")
     return ""
+
+
+def _why_unknown(facts: FileFacts) -> str:
+    """Return why a protocol is not known: an option of the program chooses it, or another file."""
+    for call in facts.evaluator.scopes.calls:
+        if last_name(call.func) != "add_argument" or not call.args:
+            continue
+        chosen = [x.value for x in call.keywords if x.arg in ("const", "default")]
+        if any(any(map(is_protocol, facts.evaluator.of(value))) for value in chosen):
+            return _BY_OPTION.format(facts.text(call.args[0]).strip("\"'"))
+    return "the protocol is not chosen in this file"
 
 
 def written_protocol(node: ast.expr, facts: FileFacts) -> str:
