@@ -37,6 +37,8 @@ def field_text(name, value, states=()):
     if isinstance(value, (Message, Status)):
         text = f"{name} {{\n{textwrap.indent(str(value), '  ')}}}\n"
         return "" if isinstance(value, Message) and not value.ByteSize() else text
+    if type(value) is types.SimpleNamespace:  # a message that is not set
+        return ""
     if isinstance(value, str):  # with the escapes of protobuf
         return str(wrappers_pb2.StringValue(value=value)).replace("value", name, 1)
     return f"{name}: {states[value] if name == 'ready_state' else value}\n" if value else ""
@@ -59,7 +61,8 @@ def described(client, model_name):
 
 
 def version_status(part, row=(), counts=()):
-    """Return the status of a version, which ``row`` and ``counts`` describe."""
+    """Return the status of a version, which ``row`` and ``counts`` describe; () for none."""
+    reason = part if row else types.SimpleNamespace
     row = dict(row)
     counts = dict(counts)
     state = f"MODEL_{row.get('state')}"
@@ -67,7 +70,7 @@ def version_status(part, row=(), counts=()):
         ready_state=MODEL_STATES.index(state) if state in MODEL_STATES else 0,
         model_execution_count=int(counts.get("execution_count", 0)),
         model_inference_count=int(counts.get("inference_count", 0)),
-        ready_state_reason=part(message=row.get("reason", "")),
+        ready_state_reason=reason(message=row.get("reason", "")),
         last_inference_timestamp_milliseconds=int(counts.get("last_inference", 0)),
         infer_stats=counts.get("batch_stats", []),
     )
