@@ -18,6 +18,7 @@ _REGION = (
     "control = SharedMemoryControlContext('u', ProtocolType.GRPC)\n"
     "sm.set_shared_memory_region(handle, [row])\n"
     "control.register(handle)\ncontrol.unregister(handle)\n"
+    "sm.destroy_shared_memory_region(handle)\n"
 )
 
 
