@@ -141,23 +141,30 @@ for attempt in range(2):
 """
 
 
-def test_connection_that_ends_within_a_reply(tmp_path: Path) -> None:
-    """A reply that breaks off in its body raises v1's exception, which a retry catches."""
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+        b"Content-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>",
+    ],
+    ids=["cut", "page"],
+)
+def test_reply_that_is_no_server_s(reply: bytes, tmp_path: Path) -> None:
+    """A reply that breaks off, or is a page, raises v1's exception, which a retry catches."""
     script = tmp_path / "script.py"
     script.write_text(_ASK + _RETRYING)
     main(["migrate", "--write", str(script)])
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=_break_off, args=(server, head), daemon=True).start()
+        threading.Thread(target=_answer, args=(server, reply), daemon=True).start()
         url = f"127.0.0.1:{server.getsockname()[1]}"
         assert run(script, url) == (0, "failed True\n" * 2)
 
 
-def _break_off(server: socket.socket, head: bytes) -> None:
-    """Answer every connection with the beginning of a reply, until the server is closed."""
+def _answer(server: socket.socket, rest: bytes) -> None:
+    """Answer every connection with the rest of a reply, until the server is closed."""
     with suppress(OSError):
         while True:
             connection = server.accept()[0]
             with connection:
                 connection.recv(65536)
-                connection.sendall(head)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + rest)

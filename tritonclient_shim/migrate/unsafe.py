@@ -15,7 +15,10 @@ class UnsafeChange(Enum):
     The order is that of the table. A difference has no capital and no full stop: reasons quote it.
     """
 
-    DECIMALS = ("CLASS → `class_count`", "classes come with six decimals")
+    DECIMALS = (
+        "CLASS → `class_count`",
+        "classes come with six decimals; a count of 0 or less asks for no classes, or is refused",
+    )
     LINES = (
         "tritonclient's own lines for a request",
         "arrays of another datatype or shape, and models without batches, are refused; results "

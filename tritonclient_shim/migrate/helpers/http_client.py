@@ -8,11 +8,14 @@ from tritonclient.utils import InferenceServerException
 
 
 class WholeReply:
-    """A reply over HTTP whose body has come."""
+    """A reply over HTTP whose body has come. A server's is JSON, or begins with it."""
 
     def __init__(self, reply):
         self.reply = reply
-        self.body = io.BytesIO(reply.read())
+        content = reply.read()
+        if reply.status_code == 200 and content[:1] not in (b"", b"{", b"["):
+            raise InferenceServerException(f"the reply is no JSON: {content[:80]}")
+        self.body = io.BytesIO(content)
 
     def __getattr__(self, name):
         return getattr(self.reply, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from tritonclient_shim.migrate.decisions import Decisions, Plan, Refused, refuse_unless_allowed
 from tritonclient_shim.migrate.edits import (
@@ -218,7 +218,15 @@ def _helper_edits(
         called, before = f"{pool}.submit", [called, *before]
     after = tuple(request.options())
     new = NewCall(call, called, names, kept, tuple(before), after, on_one_line=bool(pool))
-    return [*_plain_outputs(request, decisions), Replace(call, new)]
+    return [*_plain_outputs(request, decisions), *_numbers(request), Replace(call, new)]
+
+
+def _numbers(request: lines.Request) -> Iterator[Edit]:
+    """Make Python's numbers of priorities and timeouts: JSON has no others."""
+    for name in ("priority", "timeout_us"):
+        value = request.arguments.get(name)
+        if value is not None and type(request.facts.constant(value)) is not int:
+            yield replaced(value, "int({old})")
 
 
 # ------------------------------------------------------------------------ asynchronous requests

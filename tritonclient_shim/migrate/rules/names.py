@@ -225,8 +225,8 @@ def output_format(node: ast.AST, facts: FileFacts) -> Plan:
     if is_class and isinstance(outer, ast.Assign):
         edits.append(Remove(outer))
     elif not is_class and outer not in pairs:
-        has_variable = isinstance(outer, ast.Assign)  # else the constant of the file is the name
-        edits.append(replaced(node, "0" if has_variable else "{RAW}"))
+        has_name = isinstance(outer, ast.Assign) and isinstance(variable, ast.Name)
+        edits.append(replaced(node, "0" if has_name else "{RAW}"))
     unsafe = (UnsafeChange.DECIMALS,) if is_class else ()
     if unknown:
         unsafe = (UnsafeChange.HANDLES,)
