@@ -96,6 +96,23 @@ def test_script_beside_its_module(folder: Path, triton: TritonServer) -> None:
     assert printed(folder, "script.py", triton.grpc) == before
 
 
+def test_section_of_the_module(tmp_path: Path) -> None:
+    """The import of the module is in a section of its own, as isort sorts the program's modules."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n\nimport numpy as np\nfrom tensorrtserver.api import *\n\n"
+        "try:\n"
+        "    ctx = InferContext(os.environ['URL'], ProtocolType.GRPC, 'm')\n"
+        "    ctx.run({'A': [np.zeros(1)]}, {'B': InferContext.ResultFormat.RAW})\n"
+        "except InferenceServerException:\n    pass\n"
+    )
+    main(["migrate", "--write", "--helpers", "for_requests", str(script)])
+    assert script.read_text().startswith(
+        "import os\n\nimport numpy as np\nimport tritonclient.grpc as grpcclient\n"
+        "from tritonclient.utils import InferenceServerException\n\nfrom for_requests import "
+    )
+
+
 def test_name_of_the_file_stays(folder: Path) -> None:
     """A name that a file has for something else stays; the import gets another name."""
     source = f"{STAR}{CONTEXT}infer = 1\nr = ctx.run(i, o)\n"

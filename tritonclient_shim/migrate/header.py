@@ -20,6 +20,7 @@ from tritonclient_shim.migrate.import_block import (
     IMPORT,
     Import,
     LinesBelow,
+    Place,
     added_imports,
     first_block,
     sorted_imports,
@@ -266,7 +267,8 @@ def _new_imports(
     if block:
         folder = os.path.dirname(os.path.abspath(facts.source.path))
         lines_below = LinesBelow(stars[-1], late) if late else None
-        edits = added_imports(missing, block, facts.layout, folder, lines_below)
+        of_file = Place(folder, facts.options.helpers.partition(".")[0])
+        edits = added_imports(missing, block, facts.layout, of_file, lines_below)
         anchor = block[-1]
     else:
         edits = [Below(anchor, text) for text in sorted_imports(missing)]

@@ -52,6 +52,13 @@ def _is_harmless(node: ast.stmt) -> bool:
     return isinstance(node, _HARMLESS) or isinstance(value, ast.Constant)
 
 
+class Place(NamedTuple):
+    """The folder of a file, and the first part of the module of ``--helpers``; '' for none."""
+
+    folder: str = ""
+    helpers: str = ""
+
+
 class LinesBelow(NamedTuple):
     """New imports that stand below a star import, which would bind their names anew."""
 
@@ -63,14 +70,14 @@ def added_imports(
     lines: Iterable[str],
     block: list[Import],
     layout: Layout,
-    folder: str,
+    place: Place,
     below_star: LinesBelow | None = None,
 ) -> list[Edit]:
     """Return the edits that add imports to a block, or names to imports of the block."""
     edits: list[Edit] = []
     above: dict[tuple[Import, int], list[str]] = defaultdict(list)  # by import and section
     below: dict[tuple[Import, int], list[str]] = defaultdict(list)
-    sections = _sections(block, folder, below_star)
+    sections = _sections(block, place, below_star)
     for line in lines:
         statement: Any = ast.parse(line).body[0]
         first = below_star.star.lineno if below_star and line in below_star.lines else 0
@@ -78,7 +85,7 @@ def added_imports(
         if isinstance(twin, ast.ImportFrom) and twin.lineno >= first:
             edits.append(AddName(twin, statement.names[0]))
             continue
-        section = _section(statement, folder)
+        section = _section(statement, place)
         places = [part for part in block if sections[part] == section]
         smaller = [part for part in places if _order(part) < _order(statement)]
         earlier = [part for part in block if sections[part] < section]
@@ -92,7 +99,7 @@ def added_imports(
             below[earlier[-1], section].append(line)
         else:
             above[block[0], section].append(line)
-    for (anchor, section), texts in below.items():
+    for (anchor, section), texts in sorted(below.items(), key=lambda item: item[0][1]):
         gap = [] if sections.get(anchor, section) == section else [""]
         edits += [Below(anchor, text) for text in (*gap, *sorted_imports(texts))]
     for (anchor, section), texts in sorted(above.items(), key=lambda item: item[0][1]):
@@ -101,13 +108,15 @@ def added_imports(
     return edits
 
 
-def _sections(block: list[Import], folder: str, below_star: LinesBelow | None) -> dict[Import, int]:
+def _sections(
+    block: list[Import], place: Place, below_star: LinesBelow | None
+) -> dict[Import, int]:
     """Return the sections of a block as the file has them.
 
     Imports of the program are other modules' where no empty line is between the two, and where a
     star import has new imports below it.
     """
-    sections = {part: _section(part, folder) for part in block}
+    sections = {part: _section(part, place) for part in block}
     star = below_star.star if below_star else None
     for run in _runs(block):
         if star in run or any(sections[part] == _OTHER for part in run):
@@ -140,7 +149,7 @@ def sorted_imports(lines: Iterable[str]) -> list[str]:
 def import_block(lines: Iterable[str]) -> str:
     """Return imports as the first lines of a module, with an empty line between sections."""
     texts = sorted_imports(lines)
-    sections = groupby(texts, key=lambda text: _section(ast.parse(text).body[0], ""))
+    sections = groupby(texts, key=lambda text: _section(ast.parse(text).body[0], Place()))
     return "\n\n".join("\n".join(own) for _, own in sections)
 
 
@@ -167,11 +176,11 @@ def _order(node: Any) -> tuple[int, bool, str]:
     """Return the order of an import: sections, then modules, then names of modules."""
     is_from = isinstance(node, ast.ImportFrom)
     module = node.module or "" if is_from else node.names[0].name
-    return _section(node, ""), is_from, module.lower()
+    return _section(node, Place()), is_from, module.lower()
 
 
-def _section(node: Any, folder: str) -> int:
-    """Return the section of an import. ``folder``: that of the file, '' for none."""
+def _section(node: Any, place: Place) -> int:
+    """Return the section of an import in a file."""
     if getattr(node, "level", 0):
         return _PACKAGE
     module: str = getattr(node, "module", "") or node.names[0].name
@@ -180,7 +189,8 @@ def _section(node: Any, folder: str) -> int:
         return _FUTURE
     if first in _PYTHONS_OWN:
         return _PYTHON
-    return _PROGRAM if folder and _is_of_program(first, folder) else _OTHER
+    is_own = first == place.helpers or place.folder and _is_of_program(first, place.folder)
+    return _PROGRAM if is_own else _OTHER
 
 
 def _is_of_program(module: str, folder: str) -> bool:
