@@ -18,7 +18,7 @@ _CLIENT = "c = grpcclient.InferenceServerClient('u')\n"
         ("c.run(\n  i,  # a, b\n  o,\n  1,\n)", "infer(\n  c, 'm', i,  # a, b\n  o,\n)"),
         ("c.run((i), outputs = (o))", "infer(c, 'm', (i), (o))"),
         ("c.run(lambda a, b: 0, o)", "infer(c, 'm', lambda a, b: 0, o)"),
-        ("c.run(i, o, timeout_us=t  # a\n)", "infer(c, 'm', i, o, timeout=t  # a\n)"),
+        ("c.run(i, o, timeout_us=t  # a\n)", "infer(c, 'm', i, o, timeout=int(t)  # a\n)"),
         ("é = 'ü'; print('ä', c.run(i, o))", "é = 'ü'; print('ä', infer(c, 'm', i, o))"),
     ],
 )  # fmt: skip
