@@ -29,7 +29,7 @@ KNOWN = {
     "versions": "for v in s.model_status['simple'].version_status: print(v)",
     "items": (
         "for name, model in sorted(s.model_status.items()):\n"
-        "    for version, state in model.version_status.items():\n"
+        "    for version, state in sorted(model.version_status.items()):\n"
         "        print(name, version, state.ready_state, state.ready_state_reason.message)"
     ),
     "values": "print(sorted(m.config.name for m in s.model_status.values()))",
