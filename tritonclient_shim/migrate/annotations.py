@@ -25,8 +25,16 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _OPTIONAL = ("Optional", "Union")
 #: Decorators that read no annotations.
 _BLIND = frozenset(
-    ("abstractmethod", "cached_property", "classmethod", "contextmanager", "lru_cache", "property")
-    + ("staticmethod", "wraps")
+    (
+        "abstractmethod",
+        "cached_property",
+        "classmethod",
+        "contextmanager",
+        "lru_cache",
+        "property",
+        "staticmethod",
+        "wraps",
+    )
 )
 
 
@@ -40,7 +48,7 @@ def annotations_of(group: Group, facts: FileFacts) -> list[ast.expr]:
     nodes: list[ast.expr] = []
     for node in facts.flows.parents:
         for annotation, values in _annotated(node, facts):
-            if _are_of(values, group, facts):
+            if _are_of(values, group):
                 nodes += (x for x in _classes(annotation) if _names(x, group, facts))
     return nodes
 
@@ -85,11 +93,11 @@ def _is_blind(function: ast.AST) -> bool:
     return decorators(function) <= _BLIND
 
 
-def _are_of(values: Values, group: Group, facts: FileFacts) -> bool:
+def _are_of(values: Values, group: Group) -> bool:
     """True if values are contexts of a group, or None."""
     objects = [value for value in values if value is not LITERAL]
-    known = {Instance(group.kind, call) for call in group.creations}
-    return bool(objects) and known.issuperset(objects)
+    contexts = {Instance(group.kind, call) for call in group.creations}
+    return bool(objects) and contexts.issuperset(objects)
 
 
 def _classes(node: ast.expr) -> Iterator[ast.expr]:

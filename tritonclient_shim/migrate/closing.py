@@ -58,10 +58,12 @@ def _is_given_to_manager(node: ast.AST, group: Group, facts: FileFacts) -> bool:
     if not isinstance(node, ast.Call):
         return False
     functions = facts.evaluator.of(node.func)
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    parts = (part for value in given for part in ast.walk(value) if isinstance(part, ast.expr))
-    has_inside = any(part not in given and group in facts.flows.of(part) for part in parts)
-    is_made = any(isinstance(value, ast.Call) and group in facts.flows.of(value) for value in given)
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    parts = (part for value in arguments for part in ast.walk(value) if isinstance(part, ast.expr))
+    has_inside = any(part not in arguments and group in facts.flows.of(part) for part in parts)
+    is_made = any(
+        isinstance(value, ast.Call) and group in facts.flows.of(value) for value in arguments
+    )
     return bool(functions) and all(map(_is_manager, functions)) and not (has_inside or is_made)
 
 

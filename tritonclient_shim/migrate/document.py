@@ -159,6 +159,13 @@ class Document:
         texts = {edit.name: edit.text for edit in self.edits if isinstance(edit, Define)}
         return [self._text(text) for text in texts.values()]
 
+    @property
+    def read(self) -> frozenset[str]:
+        """Return the names that the new text and its definitions read."""
+        text = "\n".join((self.text(), *self.definitions))
+        names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+        return frozenset(node.id for node in names if not isinstance(node.ctx, ast.Store))
+
     def _texts(self) -> Iterator[NewText]:
         """Yield all texts of the edits, and the texts in them."""
         for edit in self.edits:

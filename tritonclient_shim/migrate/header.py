@@ -117,10 +117,7 @@ def new_header(facts: FileFacts, document: Document) -> NewHeader:
 def _needs(facts: FileFacts, document: Document) -> _Needs:
     """Return what the rewritten body reads, and what binds it."""
     names = document.names
-    text = "\n".join((document.text(), *document.definitions))
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
-    loads = {node.id for node in nodes if not isinstance(node.ctx, ast.Store)}
-    read = loads | facts.beside.imported
+    read = document.read | facts.beside.imported
     helpers = {name for name in document.helpers if names.of_helper(name) in read}
     is_apart = bool(facts.options.helpers)
     parts = [] if is_apart else _missing_parts(helpers, names)
@@ -215,27 +212,24 @@ def _is_relative(node: Import) -> bool:
 def _instead(node: Import, alias: ast.alias, document: Document, needs: _Needs) -> list[str]:
     """Return the imports in place of a name of an import, with '' for what stays."""
     symbol = symbol_of(node, alias)
-    is_module = isinstance(node, ast.Import)
     if not is_of_v1(symbol):
         return [""]
     if alias.name == "*":
         return [""] if "" in needs.star else []
     bound = alias.asname or alias.name
-    if is_module and not alias.asname:
+    if isinstance(node, ast.Import) and not alias.asname:
         symbol = bound = _PACKAGE
-    return [_new_line(symbol, bound, document, is_module)] if bound in needs.read else []
+    return [_new_line(symbol, bound, document)] if bound in needs.read else []
 
 
-def _new_line(name: str, bound: str, document: Document, is_module: bool = False) -> str:
+def _new_line(name: str, bound: str, document: Document) -> str:
     """Return the import of a name that an import of v1 binds; '' if only v1 has it."""
     if not is_of_v1(name):
         return _PROVIDED.get(bound, f"from ctypes import {bound}")
     successor = document.names.successor(name)
-    owner, _, last = successor.rpartition(".")
     if not successor:
         return ""
-    if is_module and not owner:
-        return f"import {successor} as {bound}"
+    owner, _, last = successor.rpartition(".")
     return f"from {owner} import {last}" + ("" if bound == last else f" as {bound}")
 
 

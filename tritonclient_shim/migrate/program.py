@@ -342,20 +342,20 @@ class Program:
         """
         importers = _reachable([path], self._star_importers)
         together = _reachable(importers, self._star_imported)
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        texts: defaultdict[str, set[str]] = defaultdict(set)
         for other in together - {path}:
-            for name, bindings in self._files[other].names.bindings.items():
-                found[name] |= bindings
+            for name, own in self._files[other].names.bindings.items():
+                texts[name] |= own
         for other in importers - {path}:
             for name in self._read_from_elsewhere(other):
-                found[name].add("")
-        return {name: frozenset(bindings) for name, bindings in found.items()}
+                texts[name].add("")
+        return {name: frozenset(own) for name, own in texts.items()}
 
     def _read_from_elsewhere(self, path: str) -> set[str]:
         """Return the names that a file reads, and that no file of the program gives it."""
-        sources = [self._files[other] for other in _reachable([path], self._star_imported)]
         names = set(self._files[path].names.read)
-        for file in sources:
+        for provider in _reachable([path], self._star_imported):
+            file = self._files[provider]
             names -= file.names.bindings.keys()
             if file.has_star_of_v1:
                 names -= star_of(API).keys()

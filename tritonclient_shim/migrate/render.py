@@ -43,7 +43,7 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
     edits = (*plan.edits, *_comments(facts, plan))
     names = NewNames(facts, plan.decisions)
     if names.aliases:
-        names = replace(names, read=_read(Document(facts, names, edits).text()))
+        names = replace(names, read=Document(facts, names, edits).read)
     body = Document(facts, names, edits)
     unused = removals(facts, body)
     gone = {edit.statement for edit in unused if isinstance(edit, Remove)}
@@ -60,12 +60,6 @@ def render(facts: FileFacts, plan: FilePlan) -> Rendered:
             site for site in facts.sites if not gone.isdisjoint(facts.flows.around(site.node))
         ),
     )
-
-
-def _read(text: str) -> frozenset[str]:
-    """Return the variables that a text reads."""
-    names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
-    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
 
 
 def _comments(facts: FileFacts, plan: FilePlan) -> list[Comment]:

@@ -78,10 +78,11 @@ def _removed(
 
 def _is_known_protocol(node: ast.expr, facts: FileFacts) -> bool:
     """True for ``ProtocolType.from_str`` with a literal name that raises no error."""
-    calls = {site.call for site in facts.sites if site.id == "TS011"}
-    if not isinstance(node, ast.Call) or node not in calls or len(node.args) != 1:
+    calls = (site.call for site in facts.sites if site.id == "TS011")
+    call = next((call for call in calls if call is node), None)
+    if call is None or len(call.args) != 1:
         return False
-    text = facts.constant(node.args[0])
+    text = facts.constant(call.args[0])
     return isinstance(text, str) and text.lower() in ("http", "grpc")
 
 

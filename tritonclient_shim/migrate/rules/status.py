@@ -178,14 +178,15 @@ def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tup
     if not _may_read_platform(reads, facts):
         is_grpc = protocols == {"grpc"}
         config = "{0}.get_model_config({1}).config" if is_grpc else "{fetched_config}({0}, {1})"
-    removed, client = _status_that_goes(reads, facts)
+    removed = _status_that_goes(reads, facts)
+    _, first_form, (client, *model) = reads[0]
     edits: list[Edit] = []
-    if removed and reads[0][1] == _CHECKED:
-        edits.append(replaced(removed, "{0}.get_model_config({1})", *reads[0][2]))
+    if removed and first_form == _CHECKED:
+        edits.append(replaced(removed, "{0}.get_model_config({1})", client, *model))
     elif removed:
         edits.append(Remove(removed))
     for read, form, parts in reads[1:] if removed else reads:
-        if client and form != "{0}":
+        if removed and form != "{0}":
             parts = (client, *parts[1:])
         edits.append(replaced(read, config if form == _CONFIG else form, *parts))
         if form == _CONFIG:
@@ -193,21 +194,18 @@ def _changed_reads(reads: list[_Read], facts: FileFacts, contexts: Group) -> tup
     return tuple(edits)
 
 
-def _status_that_goes(
-    reads: list[_Read], facts: FileFacts
-) -> tuple[ast.Assign | None, ast.expr | None]:
-    """Return the assignment of the status, and the client that does for it.
+def _status_that_goes(reads: list[_Read], facts: FileFacts) -> ast.Assign | None:
+    """Return the assignment of the status, if the client does for it.
 
     None, if there is no variable that has the status alone, or none that has the client alone.
     """
     call, _, (client, *_) = reads[0]
-    assert isinstance(client, ast.expr)
     assignment = _only_assignment(call, facts)
     is_named = isinstance(client, ast.Name) and len(facts.evaluator.scopes.bindings(client)) == 1
     if assignment is None or not is_named:
-        return None, None
+        return None
     asked = {parts[0] for _, form, parts in reads[1:] if form != "{0}"}
-    return (assignment, client) if asked == _reads_of(assignment, facts) else (None, None)
+    return assignment if asked == _reads_of(assignment, facts) else None
 
 
 def _under_one_name(read: ast.AST, facts: FileFacts) -> list[Edit]:

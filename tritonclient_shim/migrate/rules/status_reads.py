@@ -122,7 +122,9 @@ class _Reads:
         if part not in _MAPS:
             return self._of(field, _FIELDS.get(part, {}).get(field.attr))
         call = self._parents[field]
-        if not isinstance(call, ast.Call) or call.func is not field or call.keywords:
+        if not isinstance(call, ast.Call) or call.func is not field:
+            return False
+        if call.keywords:
             return False
         element = _MAPS[part]
         if field.attr == "get":
