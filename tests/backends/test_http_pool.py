@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -267,10 +268,18 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
 
 
 def closed_by_server(port: int) -> int:
-    """Return how many connections to the port the server has closed, and the client has not."""
+    """Return how many connections to the port the server has closed, and this process has not.
+
+    The list is of all processes. Others may have connections to a port of this number, too.
+    """
     close_wait = "08"
+    own = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # that of the list itself
+            own.add(os.readlink(f"/proc/self/fd/{descriptor}"))
     rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[2].endswith(f":{port:04X}") and row[3] == close_wait for row in rows)
+    closed = [row for row in rows if row[2].endswith(f":{port:04X}") and row[3] == close_wait]
+    return sum(f"socket:[{row[9]}]" in own for row in closed)
 
 
 def open_connections(server: ScriptedServer, backend: Any, everybody: threading.Barrier) -> None:
