@@ -71,3 +71,19 @@ def run_with_helpers(folder: Path, name: str, source: str) -> Ran:
     script = folder / "script.py"
     script.write_text(f"{helpers_text(name)}{source}", "utf-8")
     return run(script)
+
+
+def check_same(source: str, folder: Path, *arguments: str) -> Ran:
+    """Check that a program is rewritten without ``--unsafe``, and ends and prints as before.
+
+    Return how it ended.
+    """
+    script = folder / "script.py"
+    script.write_text(source)
+    before = run(script, *arguments)
+    assert before.status == 0, before.output
+    migration = migrated(source, unsafe=False)
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, *arguments) == before
+    return before

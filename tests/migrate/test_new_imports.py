@@ -69,40 +69,32 @@ def test_import_that_goes_above_functions() -> None:
     assert text.startswith("import os\n\n\ndef protocol_name(")
 
 
-def test_section_of_the_program(tmp_path: Path) -> None:
-    """A module of the program among others is in their section, in the order of names."""
-    (tmp_path / "registry.py").write_text("ask = print\n")
-    (tmp_path / "jobs.py").write_text(
-        "import numpy as np\nfrom tensorrtserver.api import InferenceServerException\n"
-        f"from registry import ask\n\n{_TRY}"
-    )
-    assert main(["migrate", "--write", str(tmp_path)]) == 0
-    assert (
-        (tmp_path / "jobs.py")
-        .read_text()
-        .startswith(
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        (
+            "",
             "import numpy as np\nfrom registry import ask\n"
-            "from tritonclient.utils import InferenceServerException\n\ntry:"
-        )
-    )
-
-
-def test_section_of_the_program_apart(tmp_path: Path) -> None:
-    """A module of the program below an empty line keeps its section."""
+            "from tritonclient.utils import InferenceServerException\n\ntry:",
+        ),
+        (
+            "\n",
+            "import numpy as np\nfrom tritonclient.utils import InferenceServerException\n\n"
+            "from registry import ask\n\ntry:",
+        ),
+    ],
+    ids=["among others", "below an empty line"],
+)
+def test_section_of_the_program(apart: str, expected: str, tmp_path: Path) -> None:
+    """A module of the program keeps its section: that of others, or its own below an empty line."""
     (tmp_path / "registry.py").write_text("ask = print\n")
-    (tmp_path / "jobs.py").write_text(
-        "import numpy as np\nfrom tensorrtserver.api import InferenceServerException\n\n"
-        f"from registry import ask\n\n{_TRY}"
+    jobs = tmp_path / "jobs.py"
+    jobs.write_text(
+        "import numpy as np\nfrom tensorrtserver.api import InferenceServerException\n"
+        f"{apart}from registry import ask\n\n{_TRY}"
     )
     assert main(["migrate", "--write", str(tmp_path)]) == 0
-    assert (
-        (tmp_path / "jobs.py")
-        .read_text()
-        .startswith(
-            "import numpy as np\nfrom tritonclient.utils import InferenceServerException\n\n"
-            "from registry import ask\n\ntry:"
-        )
-    )
+    assert jobs.read_text().startswith(expected)
 
 
 def test_imports_beside_a_star_import_that_stays() -> None:

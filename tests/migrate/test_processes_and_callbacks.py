@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
+from tests.migrate.sources_migrated import STAR, body, check_same, migrated, run, todo
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate.options import State
 
@@ -238,14 +238,8 @@ def test_errors_of_processes(
 ) -> None:
     """An error of a request reaches the process that waits for it."""
     source = _FAILING.format(module=module, pool=pool, call=call)
-    script = tmp_path / "script.py"
-    script.write_text(source)
-    before = run(script, triton.http)
+    before = check_same(source, tmp_path, triton.http)
     assert before.output == "[0.0]\nrefused\n"
-    migration = migrated(source, unsafe=False)
-    assert todo(migration) == []
-    script.write_bytes(migration.after)
-    assert run(script, triton.http) == before
 
 
 _WORKERS = """import multiprocessing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migrate.sources_migrated import migrated, run, todo, write
+from tests.migrate.sources_migrated import check_same, migrated, run, todo, write
 
 _ERRORS = """
 import sys
@@ -81,27 +81,14 @@ for strings in (*good, *bad):
 @pytest.mark.parametrize("source", [_DESTROYED, _STRINGS], ids=["destroyed", "strings"])
 def test_refusals(source: str, tmp_path: Path) -> None:
     """What v1 refused with an exception that the program handles is refused with it."""
-    script, key = tmp_path / "script.py", f"/{uuid.uuid4().hex}"
-    script.write_text(source)
-    before = run(script, key)
-    assert before.status == 0 and "refused" in before.output
-    migration = migrated(source, unsafe=False)
-    assert todo(migration) == []
-    write(migration, script)
-    assert run(script, key) == before
+    before = check_same(source, tmp_path, f"/{uuid.uuid4().hex}")
+    assert "refused" in before.output
 
 
 @pytest.mark.parametrize("source", [_SERIALIZED, _WRITTEN], ids=["serialized", "written"])
 def test_arrays_without_dimensions(source: str, tmp_path: Path) -> None:
     """Strings are serialized to an array of one text. A region takes arrays without dimensions."""
-    script, key = tmp_path / "script.py", f"/{uuid.uuid4().hex}"
-    script.write_text(source)
-    before = run(script, key)
-    assert before.status == 0, before.output
-    migration = migrated(source, unsafe=False)
-    assert todo(migration) == []
-    write(migration, script)
-    assert run(script, key) == before
+    check_same(source, tmp_path, f"/{uuid.uuid4().hex}")
 
 
 def test_arrays_with_dimensions() -> None:

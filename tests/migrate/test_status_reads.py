@@ -9,15 +9,12 @@ import pytest
 from testbed import TritonServer
 from tests.migrate.sources_migrated import (
     STAR,
+    check_same,
     migrated,
-    run,
     run_with_helpers,
     todo,
-    write,
 )
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate.files import migrate
-from tritonclient_shim.migrate.options import MigrateOptions
 
 _GET = "ServerStatusContext(sys.argv[1], ProtocolType.GRPC{}).get_server_status()"
 _STATUS = f"import sys\n{STAR}s = {_GET.format('')}\n"
@@ -120,14 +117,7 @@ def test_known_reads(name: str, protocol: str, triton: TritonServer, tmp_path: P
     source = _STATUS + KNOWN[name] + "\n"
     if protocol == "http":
         source = source.replace("GRPC", "HTTP").replace("argv[1], 1", "argv[1], 0")
-    script = tmp_path / "script.py"
-    script.write_text(source)
-    before = run(script, getattr(triton, protocol))
-    assert before.status == 0, before.output
-    migration = migrate("script.py", source.encode(), MigrateOptions())
-    assert todo(migration) == []
-    write(migration, script)
-    assert run(script, getattr(triton, protocol)) == before
+    check_same(source, tmp_path, getattr(triton, protocol))
 
 
 def test_status_of_another_file(tmp_path: Path) -> None:
@@ -173,14 +163,7 @@ for region in region_status(Client()).shared_memory_region:
 @pytest.mark.parametrize("protocol", ["grpc", "http"])
 def test_regions(protocol: str, triton: TritonServer, tmp_path: Path) -> None:
     """A program that reads the fields of regions is rewritten, and prints what it did before."""
-    source, script = _REGIONS.replace("GRPC", protocol.upper()), tmp_path / "script.py"
-    script.write_text(source)
-    before = run(script, getattr(triton, protocol))
-    assert before.status == 0, before.output
-    migration = migrate("script.py", source.encode(), MigrateOptions())
-    assert todo(migration) == []
-    write(migration, script)
-    assert run(script, getattr(triton, protocol)) == before
+    check_same(_REGIONS.replace("GRPC", protocol.upper()), tmp_path, getattr(triton, protocol))
 
 
 def test_regions_of_both_kinds(tmp_path: Path) -> None:
