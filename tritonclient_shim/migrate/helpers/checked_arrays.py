@@ -12,7 +12,7 @@ def array_of(config, name, rows):
     if name not in datatypes:
         raise InferenceServerException(f"unknown input '{name}' for '{config['name']}'")
     is_list = isinstance(rows, (list, tuple)) and len(rows) > 0
-    if not is_list or not all(isinstance(row, np.ndarray) for row in rows):
+    if not (is_list and all(isinstance(row, np.ndarray) for row in rows)):
         raise InferenceServerException(f"input '{name}' must be a list of numpy arrays")
     try:
         if datatypes[name] == "TYPE_STRING":

@@ -122,7 +122,8 @@ def region_status(client):
 
 def known_region(kind, row):
     """Return a region that a server knows. ``kind``: ``system`` or ``cuda``."""
-    key, offset = getattr(row, "key", ""), getattr(row, "offset", 0)
+    key = getattr(row, "key", "")
+    offset = getattr(row, "offset", 0)
     region = SimpleNamespace(
         name=row.name,
         byte_size=row.byte_size,
@@ -164,11 +165,12 @@ def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **option
 
 def region_input(triton, config, name, rows, batch_size):
     """Return an input that the server reads from a region, which has the size of the input."""
-    known = {item["name"]: item for item in config.get("input", ())}.get(name)
-    if known is None:
+    items = {item["name"]: item for item in config.get("input", ())}
+    if name not in items:
         raise InferenceServerException(f"unknown input '{name}' for '{config['name']}'")
-    region, dims = (rows, map(int, known["dims"])) if is_region(rows) else rows
-    datatype = known["data_type"][len("TYPE_") :]
+    item = items[name]
+    region, dims = (rows, map(int, item["dims"])) if is_region(rows) else rows
+    datatype = item["data_type"][len("TYPE_") :]
     shape = [batch_size, *dims] if config.get("max_batch_size", 0) > 0 else list(dims)
     tensor = triton.InferInput(name, shape, datatype.replace("STRING", "BYTES"))
     tensor.set_shared_memory(region.name, region.byte_size)

@@ -60,11 +60,11 @@ def described(client, model_name):
         return model_config_pb2.ModelConfig(name=model_name)
 
 
-def version_status(part, row=(), counts=()):
-    """Return the status of a version, which ``row`` and ``counts`` describe; () for none."""
+def version_status(part, row=None, counts=None):
+    """Return the status of a version, which ``row`` and ``counts`` describe."""
     reason = part if row else types.SimpleNamespace
-    row = dict(row)
-    counts = dict(counts)
+    row = row or {}
+    counts = counts or {}
     state = f"MODEL_{row.get('state')}"
     return part(
         ready_state=MODEL_STATES.index(state) if state in MODEL_STATES else 0,
@@ -96,23 +96,24 @@ def server_status(client, model_name="", part=types.SimpleNamespace):
     index = client.get_model_repository_index(**as_json) if is_live else []
     rows = index if isinstance(index, list) else index.get("models", [])
     counts = model_counts(client, model_name or "", **as_json) if is_live else {}
-    known = {row["name"] for row in rows}
+    listed = {row["name"] for row in rows}
     # the index lacks loaded models whose files were deleted
-    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in known]
+    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
     versions = partial(collections.defaultdict, partial(version_status, part))
     models = collections.defaultdict(
         lambda: part(config=model_config_pb2.ModelConfig(), version_status=versions())
     )
     for row in [*rows, *loaded]:
-        name, version = row["name"], row.get("version", "")
+        name = row["name"]
+        version = row.get("version", "")
         if not row.get("state") or model_name not in ("", None, name):
             continue  # a model without a state was never loaded
         if name not in models:
             models[name].config = described(client, name)
         if version or row["state"] == "READY":
             number = int(version) if version.isdigit() else -1
-            counted = counts.get((name, version), ())
-            models[name].version_status[number] = version_status(part, row, counted)
+            own_counts = counts.get((name, version))
+            models[name].version_status[number] = version_status(part, row, own_counts)
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
     return part(
