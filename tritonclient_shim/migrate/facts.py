@@ -6,19 +6,16 @@ import ast
 from dataclasses import dataclass
 from typing import Callable, Iterable, Mapping
 
+from tritonclient_shim.migrate.beside import Beside
 from tritonclient_shim.migrate.decisions import Refused
+from tritonclient_shim.migrate.file_names import own_methods_of
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of
 from tritonclient_shim.migrate.handlers import Handlers
+from tritonclient_shim.migrate.keeps import Keeps
 from tritonclient_shim.migrate.layout import Layout
 from tritonclient_shim.migrate.options import MigrateOptions
-from tritonclient_shim.migrate.program import (
-    Beside,
-    Keeps,
-    may_ask_for_classes,
-    own_methods_of,
-    starts_processes,
-)
+from tritonclient_shim.migrate.program_file import may_ask_for_classes, starts_processes
 from tritonclient_shim.migrate.threads import may_have_threads
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.evaluator import Evaluator

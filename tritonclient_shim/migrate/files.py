@@ -13,11 +13,12 @@ from tritonclient_shim.migrate.builtin_check import other_builtins
 from tritonclient_shim.migrate.facts import FileFacts, facts_of
 from tritonclient_shim.migrate.format import with_short_lines
 from tritonclient_shim.migrate.import_reasons import reason_of_import
+from tritonclient_shim.migrate.keeps import Keeps, keeps_of
 from tritonclient_shim.migrate.late_imports import late_import
 from tritonclient_shim.migrate.notebooks import is_notebook, with_cells
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.migrate.plan import NO_RULE, is_ignored, plan_file
-from tritonclient_shim.migrate.program import Keeps, Program, keeps_of
+from tritonclient_shim.migrate.program import Program
 from tritonclient_shim.migrate.render import render
 from tritonclient_shim.migrate.rules import IMPORTS
 from tritonclient_shim.registry import ENTRIES

@@ -24,9 +24,9 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.facts import CONFIGS, FileFacts
 from tritonclient_shim.migrate.flows import CLOSING, CONTEXTS, Group
+from tritonclient_shim.migrate.keeps import Keeps
 from tritonclient_shim.migrate.new_processes import functions_of_processes
 from tritonclient_shim.migrate.options import SiteOutcome, State
-from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import (
     BY_HAND,
     CREATIONS,

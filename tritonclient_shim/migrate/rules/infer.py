@@ -25,8 +25,8 @@ from tritonclient_shim.migrate.edits import (
 )
 from tritonclient_shim.migrate.facts import FileFacts, call_arguments, owner, refuse_effects
 from tritonclient_shim.migrate.format import on_one_line
+from tritonclient_shim.migrate.keeps import Keeps
 from tritonclient_shim.migrate.options import SiteOutcome
-from tritonclient_shim.migrate.program import Keeps
 from tritonclient_shim.migrate.rules import lines
 from tritonclient_shim.migrate.rules.models import REQUESTS, STARTS, Contexts, Form, parameters_of
 from tritonclient_shim.migrate.rules.names import FORMS

@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.decisions import (
 )
 from tritonclient_shim.migrate.edits import Define, Edit, Import, Remove, new_text, replaced
 from tritonclient_shim.migrate.facts import FileFacts
-from tritonclient_shim.migrate.program import Keeps
+from tritonclient_shim.migrate.keeps import Keeps
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 from tritonclient_shim.scan.scopes import last_name
