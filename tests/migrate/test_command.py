@@ -14,7 +14,7 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR
 from tritonclient_shim.cli import main
-from tritonclient_shim.migrate import groups, rules
+from tritonclient_shim.migrate import rules, uses
 from tritonclient_shim.migrate.decisions import Plan
 from tritonclient_shim.migrate.facts import FileFacts
 from tritonclient_shim.migrate.rules import infer
@@ -134,7 +134,7 @@ def test_bug_of_a_rule_does_not_stop_the_others(
         return real(call, facts, contexts)
 
     monkeypatch.setattr(rules, "METHODS", {**rules.METHODS, "TS051": fails})
-    monkeypatch.setattr(groups, "METHODS", rules.METHODS)
+    monkeypatch.setattr(uses, "METHODS", rules.METHODS)
     (folder / "b.py").write_text(SOURCE, "utf-8")
     assert main(["migrate", "--write", "b.py", "a.py"]) == 3
     err = capsys.readouterr().err

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Sequence, Tuple
+from typing import Mapping, Sequence, Tuple
 
 from tritonclient_shim.migrate.edits import Edit, Part, replaced
 from tritonclient_shim.migrate.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+from tritonclient_shim.scan.sites import Site
 
 NOT_SELECTED = "--select has other ids"
 Rows = Tuple[UnsafeChange, ...]
+#: The outcome of a use, by its node, or by the call that it is a part of.
+Outcomes = Mapping[ast.AST, SiteOutcome]
 
 
 class Refused(Exception):
@@ -127,3 +130,11 @@ def refuse_unless_allowed(changes: Sequence[UnsafeChange], options: MigrateOptio
     """Raise Refused if the options do not allow unsafe changes."""
     if not all(map(options.allows, changes)):
         raise Refused(reason_of(changes), by_option=True)
+
+
+def outcome_of(site: Site, outcomes: Outcomes) -> SiteOutcome | None:
+    """Return the outcome of a use; None if it is not decided."""
+    own = outcomes.get(site.node)
+    if own or site.call is None:
+        return own
+    return outcomes.get(site.call)

@@ -2,7 +2,7 @@
 
 1. Uses with an ignore comment stay.
 2. The raw stub is planned: all its uses are rewritten, or none.
-3. Contexts are planned with all their uses, then formats, flags and protocols (`groups`).
+3. Contexts are planned with all their uses, then formats, flags and protocols (`unit_plans`).
 4. What depends on several of these plans is decided (`Decisions`).
 5. Uses without an object are planned: exceptions, and leftovers of NumPy and Python.
 6. Plans and decisions give edits and outcomes. Imports are left to the header.
@@ -16,15 +16,23 @@ import ast
 from dataclasses import dataclass
 from typing import Iterator, Mapping
 
-from tritonclient_shim.migrate.decisions import Decisions, Plan, Plans, Refused, keep
+from tritonclient_shim.migrate.decisions import (
+    Decisions,
+    Outcomes,
+    Plan,
+    Plans,
+    Refused,
+    keep,
+    outcome_of,
+)
 from tritonclient_shim.migrate.edits import Edit
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
-from tritonclient_shim.migrate.groups import Outcomes, UnitPlans, outcome_of, plan_units
 from tritonclient_shim.migrate.options import SiteOutcome, State
 from tritonclient_shim.migrate.rules import BY_HAND, IMPORTS, LOOSE, PROTOCOLS, planned, stub
 from tritonclient_shim.migrate.rules.contexts import ClassPlan, ClientPlan
 from tritonclient_shim.migrate.rules.infer import RequestPlan, sends_regions
 from tritonclient_shim.migrate.rules.stub import StubPlan
+from tritonclient_shim.migrate.unit_plans import UnitPlans, plan_units
 from tritonclient_shim.scan import sources
 from tritonclient_shim.scan.sites import Site
 
