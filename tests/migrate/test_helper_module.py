@@ -123,6 +123,22 @@ def test_name_of_the_file_stays(folder: Path) -> None:
     assert "infer = 1\nr = infer_(ctx" in text
 
 
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("def infer(self, i, o):\n        return ctx.run(i, o)", "infer"),
+        ("infer = None\n    r = ctx.run(i, o)", "infer_"),
+        ("def infer(self, r=ctx.run(i, o)):\n        pass", "infer_"),
+        ("def infer(self):\n        global infer\n        infer = ctx.run(i, o)", "infer_"),
+    ],
+)
+def test_name_of_a_method(folder: Path, method: str, name: str) -> None:
+    """The name of a method is free, unless new text comes into the body of a class."""
+    (folder / "named.py").write_text(f"{STAR}{CONTEXT}class Own:\n    {method}\n", "utf-8")
+    main(["migrate", "--write", "--helpers", "mine", "named.py"])
+    assert f"{name}(ctx, " in (folder / "named.py").read_text("utf-8")
+
+
 def test_diff_of_a_new_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --write the module is a new file of the diff, which git applies."""
     assert main(["migrate", "--helpers", "app.mine", "."]) == 1

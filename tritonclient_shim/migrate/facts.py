@@ -203,9 +203,25 @@ def facts_of(source: ParsedSource, text: str, options: MigrateOptions, beside: B
         has_processes=beside.has_processes or starts_processes(text),
         asks=beside.asks or _has(own_sites, "TS057", "TS059", "TS060", "TS061"),
         errors_stay=beside.errors_stay or asks_ids,
-        names=frozenset(evaluator.scopes.names | read | beside.star_bindings.keys()),
+        names=frozenset(_names_of(evaluator, own_sites) | read | beside.star_bindings.keys()),
         own_methods=frozenset(beside.own_methods | own_methods_of(evaluator.scopes)),
     )
+
+
+def _names_of(evaluator: Evaluator, own_sites: Iterable[Site]) -> set[str]:
+    """Return the names that new text may hide or find bound: those of all scopes.
+
+    The names of a class are left out if no new text comes into its body: functions do not see them.
+    """
+    scopes = evaluator.scopes
+    places = {scopes.places[node].scope for site in own_sites for node in (site.node, site.whole)}
+    has_new_text = any(isinstance(scope.node, ast.ClassDef) for scope in places)
+    seen = (
+        scope
+        for scope in scopes.of_node.values()
+        if has_new_text or not isinstance(scope.node, ast.ClassDef)
+    )
+    return {name for scope in seen for name in scope.bindings}
 
 
 def _has(own_sites: Iterable[Site], *ids: str) -> bool:

@@ -93,8 +93,6 @@ class Scopes:
         self._filled: list[tuple[str, Binding]] = []  # names of containers
         self._visit(tree, Place(self.module, 0, ()))
         self.calls = [node for node in self.places if isinstance(node, ast.Call)]
-        #: the names that any scope binds
-        self.names = {name for scope in self.of_node.values() for name in scope.bindings}
         for name, binding in self._filled:  # whose owner is known only now
             owner = binding.place.scope.owner(name)
             if owner is not None:
