@@ -124,7 +124,7 @@ def test_lines_that_were_long_before() -> None:
 @pytest.mark.parametrize("fact", sorted(FACTS))
 def test_quotes_of_helpers(fact: str) -> None:
     """Helpers have the quotes of the file, and no other change."""
-    names = ("infer", "InferModel", "server_status", "InferStub", "infer_in_regions")
+    names = ("infer", "InferModel", "get_server_status", "InferStub", "infer_in_regions")
     for part in parts_of([*names, "connect", "protocol_of"], frozenset([fact])):
         single = with_quotes(part.text, "'")
         assert ast.dump(ast.parse(single)) == ast.dump(ast.parse(part.text))

@@ -174,3 +174,16 @@ def test_protocol_that_goes_with_its_variable(tmp_path: Path) -> None:
     (tmp_path / "ask.py").write_text(source.replace("'HTTP'", "'other'"))
     main(["migrate", "--write", "--to", "http", str(tmp_path)])
     assert "from_str" in (tmp_path / "ask.py").read_text()
+
+
+def test_empty_line_above_imports_that_are_replaced() -> None:
+    """An import that goes leaves the empty line above it to what follows it."""
+    source = (
+        "import os\n\nfrom tensorrtserver.api import ProtocolType, ServerHealthContext\n"
+        "import tensorrtserver.api.server_status_pb2 as pb\n\n"
+        'print(ServerHealthContext("u", ProtocolType.GRPC).is_live(), pb.MODEL_READY)\n'
+    )
+    text = migrated(source).after.decode()
+    assert text.startswith("import os\n\nimport tritonclient.grpc as grpcclient\n\nMODEL_READY")
+    unused = "import os\n\nfrom tensorrtserver.api import *\nimport sys\n\nprint(sys.path)\n"
+    assert migrated(unused).after.decode() == "import os\n\nimport sys\n\nprint(sys.path)\n"

@@ -233,11 +233,11 @@ def test_status_of_an_unseen_model() -> None:
         "def make(n):\n    return ServerStatusContext('u', 1, n)\n"
         "c = make('m')\nprint(c.get_server_status().id)\n"
     )
-    assert "print(server_status(c).id)\n" in body(source)
+    assert "print(get_server_status(c).id)\n" in body(source)
     uses = migrated(STAR + source, unsafe=False).uses
     assert "of all models" in next(x.what for row, x in uses if row.entry.id == "TS026")
     two = "c = ServerStatusContext('u', 1, 'a') if x else ServerStatusContext('u', 1, 'b')\n"
-    assert "print(server_status(c).id)\n" in body(f"{two}print(c.get_server_status().id)\n")
+    assert "print(get_server_status(c).id)\n" in body(f"{two}print(c.get_server_status().id)\n")
 
 
 _CONTROL = 'c = SharedMemoryControlContext("u", ProtocolType.GRPC)\n'
@@ -675,7 +675,7 @@ def test_name_of_a_model_that_is_fetched_once() -> None:
         "class partial: ...",
         "np = 3",
         "lambda grpcclient: 0",
-        "def model_config(): ...",
+        "def cached_config(): ...",
         "infer = 1",
     ],
 )

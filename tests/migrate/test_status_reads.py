@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
+from typing import Any, Mapping, Sequence
 
 import pytest
+from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import (
@@ -15,6 +18,7 @@ from tests.migrate.sources_migrated import (
     todo,
 )
 from tritonclient_shim.cli import main
+from tritonclient_shim.migrate.helpers import only_states, status
 
 _GET = "ServerStatusContext(sys.argv[1], ProtocolType.GRPC{}).get_server_status()"
 _STATUS = f"import sys\n{STAR}s = {_GET.format('')}\n"
@@ -59,6 +63,16 @@ KNOWN = {
         "control.load('spare')\ncontrol.unload('spare')\n"
         f"t = {_GET.format('')}\nspare = t.model_status['spare']\n"
         "print(spare.config.name, spare.config.max_batch_size, 'spare' in t.model_status)"
+    ),
+    "states": (
+        "control = ModelControlContext(sys.argv[1], 1)\n"
+        "control.load('spare')\ncontrol.unload('spare')\n"
+        f"t = {_GET.format('')}\n"
+        "for name in sorted(t.model_status):\n"
+        "    for version, state in sorted(t.model_status[name].version_status.items()):\n"
+        "        print(name, version, state.ready_state, state.ready_state_reason.message)\n"
+        "none = t.model_status['none'].version_status[3]\n"
+        "print(t.ready_state, none.ready_state, none.ready_state_reason.message)"
     ),
     "one model": (
         f"one = {_GET.format(', {!r}')}\nprint(list(one.model_status))\ntry:\n"
@@ -118,6 +132,92 @@ def test_known_reads(name: str, protocol: str, triton: TritonServer, tmp_path: P
     if protocol == "http":
         source = source.replace("GRPC", "HTTP").replace("argv[1], 1", "argv[1], 0")
     check_same(source, tmp_path, getattr(triton, protocol))
+
+
+@pytest.mark.parametrize(
+    ("read", "is_enough"),
+    [
+        ("s.model_status['m'].version_status[1].ready_state", True),
+        ("[v.ready_state_reason for v in s.model_status['m'].version_status.values()][:0]", False),
+        ("[m.version_status[1].ready_state for m in s.model_status.values()]", True),
+        ("s.ready_state, s.version, 'm' in s.model_status", True),
+        ("s.model_status['m'].version_status[1].model_execution_count", False),
+        ("s.version, s.model_status['m'].config.name", False),
+        ("s.model_status", False),
+    ],
+)
+def test_states_alone(read: str, is_enough: bool) -> None:
+    """A program that reads no more than states gets functions that ask for no configurations."""
+    text = migrated(f"{_STATUS}print({read})\n").after.decode()
+    assert "def get_server_status(" in text
+    assert ("def fetched_config(" not in text) is is_enough
+
+
+#: What a server lists → the arguments of its client below.
+LISTED: dict[str, Mapping[str, Any]] = {
+    "versions": {"index": [("m", "2", "UNAVAILABLE", "unloaded"), ("m", "10", "READY", "")]},
+    "never loaded": {"index": [("m", "1", "", ""), ("n", "", "", "")]},
+    "no versions": {"index": [("m", "", "UNAVAILABLE", "it failed"), ("n", "", "READY", "")]},
+    "a name as version": {"index": [("m", "beta", "READY", "")]},
+    "an unknown state": {"index": [("m", "1", "SLEEPING", "")]},
+    "deleted files": {"index": [("m", "1", "READY", "")], "loaded": [("gone", "3"), ("m", "1")]},
+    "not live": {"index": [("m", "1", "READY", "")], "live": False},
+}
+
+
+class _Client:
+    """A client over HTTP whose server lists some models."""
+
+    def __init__(
+        self,
+        index: Sequence[tuple[str, str, str, str]],
+        loaded: Sequence[tuple[str, str]] = (),
+        live: bool = True,
+    ) -> None:
+        keys = ("name", "version", "state", "reason")
+        self._index = [{k: v for k, v in zip(keys, row) if v} for row in index]
+        self._loaded = [{"name": name, "version": version} for name, version in loaded]
+        self._live = live
+
+    def get_server_metadata(self) -> dict[str, str]:
+        return {"name": "server", "version": "2.51.0"}
+
+    def is_server_live(self) -> bool:
+        return self._live
+
+    def get_model_repository_index(self) -> list[dict[str, str]]:
+        return self._index
+
+    def get_inference_statistics(self, model_name: str) -> dict[str, list[dict[str, str]]]:
+        return {"model_stats": self._loaded}
+
+    def get_model_config(self, model_name: str) -> dict[str, str]:
+        return {"name": model_name}
+
+
+def _states(module: ModuleType, client: _Client, model: str) -> object:
+    """Return the states that a function of the helpers finds, or the text of its error."""
+    try:
+        found = module.get_server_status(client, model)
+    except InferenceServerException as error:
+        return str(error)
+    models = {
+        name: {
+            version: (state.ready_state, state.ready_state_reason.message)
+            for version, state in status.version_status.items()
+        }
+        for name, status in found.model_status.items()
+    }
+    missing = found.model_status["none"].version_status[1].ready_state
+    return found.id, found.version, found.ready_state, models, missing
+
+
+@pytest.mark.parametrize("model", ["", "m", "gone", "other"])
+@pytest.mark.parametrize("name", LISTED)
+def test_states_alone_are_those_of_the_whole_status(name: str, model: str) -> None:
+    """Both functions find the same states, whatever a server lists."""
+    client = _Client(**LISTED[name])
+    assert _states(only_states, client, model) == _states(status, client, model)
 
 
 def test_status_of_another_file(tmp_path: Path) -> None:

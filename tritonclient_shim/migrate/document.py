@@ -297,11 +297,26 @@ class Document:
             lines[start, start] += above
             lines[end, end] = below + lines[end, end]
             if node in self._removed:
-                is_apart = not above and below[:1] in ("", "\r", "\n")
-                while is_apart and first and not rows[first - 1].strip():
+                while self._leaves_gap(node) and first and not rows[first - 1].strip():
                     first -= 1
                 lines[starts[first], end] = ""
         return lines
+
+    def _leaves_gap(self, node: ast.stmt) -> bool:
+        """True if empty rows follow a removed statement, and others removed with it."""
+        rows = self._layout.rows
+        followers = {self._layout.first_row(part): part for part in self._layout.block(node)}
+        while node in self._removed and not self._above.get(node):
+            below = self._below.get(node)
+            if below:
+                return self._joined(below[0])[:1] in ("", "\n")
+            next_row = node.end_lineno or 0
+            if next_row >= len(rows) or not rows[next_row].strip():
+                return True
+            if next_row not in followers:
+                return False
+            node = followers[next_row]
+        return False
 
     def _joined(self, text: str | NewText) -> str:
         """Return lines, or a new statement on one line."""

@@ -34,6 +34,7 @@ _SOURCES = (
     "without_reports",
     "asks_if_open",
     "status",
+    "only_states",
     "stub",
 )
 #: The sources whose names replace those of earlier sources where a fact of this name is certain.
@@ -42,6 +43,7 @@ FACTS = frozenset(
         "asks_if_open",
         "checked_arrays",
         "models_in_regions",
+        "only_states",
         "over_both",
         "over_grpc",
         "over_http",

@@ -18,6 +18,7 @@ from tritonclient_shim.migrate.emitted import (
 )
 from tritonclient_shim.migrate.facts import CONFIGS, ERROR, FileFacts
 from tritonclient_shim.migrate.model_methods import has_plain_requests, unused_methods
+from tritonclient_shim.migrate.rules.status import asks_for_states
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.scan.imports import API
 
@@ -68,6 +69,8 @@ class NewNames:
             certain.add("plain_requests")
         if self.decisions.has_models_in_regions:
             certain.add("models_in_regions")
+        if asks_for_states(self.facts):
+            certain.add("only_states")
         if not self.decisions.asks_models:
             certain.add("without_reports")
         if "_ctx" in self.facts.flows.attributes:

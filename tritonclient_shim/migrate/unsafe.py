@@ -59,7 +59,7 @@ class UnsafeChange(Enum):
     )
     STATUS = (
         "a status that the program may show, hand on or ask for `uptime_ns` → "
-        "`server_status(client)`",
+        "`get_server_status(client)`",
         "`uptime_ns` is that of this machine, and a status is no message",
     )
     STATUS_OF_ALL = (

@@ -16,7 +16,7 @@ from tritonclient.utils import (
 
 from tritonclient_shim.migrate.helpers.requests import (
     array_of,
-    model_config,
+    cached_config,
     module_of,
 )
 
@@ -138,7 +138,7 @@ def known_region(kind, row):
 def infer_in_regions(client, model_name, inputs, outputs, batch_size=1, **options):
     """Infer with a Region, or a Region and its shape, in place of some arrays."""
     triton = module_of(client)
-    config = model_config(client, model_name)
+    config = cached_config(client, model_name)
     batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():

@@ -7,9 +7,9 @@ import types
 from tritonclient_shim.migrate.helpers.requests import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
+    cached_config,
     connect,
     infer,
-    model_config,
     protocol_of,
     version_name,
 )
@@ -22,7 +22,7 @@ class InferModel:
         self.client = RecordingClient(client)
         self.name = name
         self.options = options
-        model_config(self.client, name)  # raises an error if the server lacks the model
+        cached_config(self.client, name)  # raises an error if the server lacks the model
 
     def __enter__(self):
         return self

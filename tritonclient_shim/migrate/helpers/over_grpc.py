@@ -8,7 +8,7 @@ from tritonclient_shim.migrate.helpers.requests import CONFIGS, array_of, rows_o
 
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
-    config = model_config(client, model_name)
+    config = cached_config(client, model_name)
     batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
@@ -21,7 +21,7 @@ def infer(client, model_name, inputs, outputs, **options):
     return rows_of(reply, outputs, batches)
 
 
-def model_config(client, model_name):
+def cached_config(client, model_name):
     """Return the configuration of a model as JSON. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:

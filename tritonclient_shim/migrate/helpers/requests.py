@@ -100,7 +100,7 @@ def version_name(version):
 def infer(client, model_name, inputs, outputs, **options):
     """Infer with an array for each entry of the batch. Outputs: RAW, or a number of classes."""
     triton = module_of(client)
-    config = model_config(client, model_name)
+    config = cached_config(client, model_name)
     batches = config.get("max_batch_size", 0) > 0
     tensors = []
     for name, rows in inputs.items():
@@ -136,7 +136,7 @@ def module_of(client):
 CONFIGS = weakref.WeakKeyDictionary()
 
 
-def model_config(client, model_name):
+def cached_config(client, model_name):
     """Return the configuration of a model as JSON. Each client asks once."""
     configs = CONFIGS.setdefault(client, {})
     if model_name not in configs:

@@ -85,7 +85,7 @@ def model_counts(client, model_name, **as_json):
     return {(row["name"], row["version"]): row for row in rows}
 
 
-def server_status(client, model_name="", part=types.SimpleNamespace):
+def get_server_status(client, model_name="", part=types.SimpleNamespace):
     """Return the status of a server and of its models, or of one.
 
     ``part``: the class of its parts. Only a Status prints as the message did.

@@ -1,6 +1,6 @@
 """Helpers of files that ask for no reports on requests, in place of those of the same names."""
 
-from tritonclient_shim.migrate.helpers.requests import model_config
+from tritonclient_shim.migrate.helpers.requests import cached_config
 
 
 class InferModel:
@@ -10,4 +10,4 @@ class InferModel:
         self.client = client
         self.name = name
         self.options = options
-        model_config(client, name)  # raises an error if the server lacks the model
+        cached_config(client, name)  # raises an error if the server lacks the model

@@ -21,7 +21,7 @@ from tritonclient_shim.migrate.rules.models import (
     same_at,
 )
 from tritonclient_shim.migrate.rules.names import protocol_of
-from tritonclient_shim.migrate.rules.status_reads import reads_known_fields
+from tritonclient_shim.migrate.rules.status_reads import reads_known_fields, reads_states
 from tritonclient_shim.migrate.unsafe import UnsafeChange
 from tritonclient_shim.registry.patterns import PARAMETERS
 from tritonclient_shim.scan.scopes import index, last_name
@@ -108,12 +108,22 @@ def status(call: ast.Call, facts: FileFacts, contexts: Contexts) -> Plan:
         raise Refused(f"do without {min(lacks)}: the successor of a status is no message")
     if model and facts.is_dropped(call):  # it asks if the model is there
         return rewrite(call, "{0}.get_model_config({1})", *parts, what="get_model_config(name)")
-    is_shown = facts.beside.linked or facts.shows(lambda x: getattr(x, "of", "") == STATUS)
-    more = (", {1}" if model else "") + (", part={Status}" if is_shown else "")
+    more = (", {1}" if model else "") + (", part={Status}" if _may_show(facts) else "")
     if not is_known:
         unsafe.append(UnsafeChange.STATUS)
-    form = f"{{server_status}}({{0}}{more})"
-    return rewrite(call, form, *parts, what="server_status(client)", unsafe=tuple(unsafe))
+    form = f"{{get_server_status}}({{0}}{more})"
+    return rewrite(call, form, *parts, what="get_server_status(client)", unsafe=tuple(unsafe))
+
+
+def _may_show(facts: FileFacts) -> bool:
+    """True if the program may make text of a status or a part of it."""
+    return facts.beside.linked or facts.shows(lambda x: getattr(x, "of", "") == STATUS)
+
+
+def asks_for_states(facts: FileFacts) -> bool:
+    """True if the program reads no more of a status than states and names."""
+    calls = [site.call for site in facts.sites if site.id == "TS026"]
+    return not _may_show(facts) and all(call and reads_states(call, facts) for call in calls)
 
 
 def _changes_of(reads: list[_Read]) -> tuple[UnsafeChange, ...]:

@@ -17,8 +17,10 @@ from tritonclient_shim.scan.values import LocalFunction
 _VALUE = "value"
 _STATUS = "status"
 _MEMORY = "status of shared memory"
-#: The fields of each part of a status whose values are v1's, with the parts that they are.
-_FIELDS: Mapping[str, Mapping[str, str]] = {
+#: Fields of a part of a status, with the parts that they are.
+_Fields = Mapping[str, Mapping[str, str]]
+#: The fields of each part of a status whose values are v1's.
+_FIELDS: _Fields = {
     _STATUS: {"id": _VALUE, "version": _VALUE, "ready_state": _VALUE, "model_status": "models"},
     "model": {"config": "config", "version_status": "versions"},
     "version": {
@@ -54,6 +56,13 @@ _FIELDS: Mapping[str, Mapping[str, str]] = {
     },
     "place": {"shared_memory_key": _VALUE, "offset": _VALUE, "device_id": _VALUE},
 }
+#: Those that only say if a server, models and versions are ready.
+_STATES: _Fields = {
+    _STATUS: _FIELDS[_STATUS],
+    "model": {"version_status": "versions"},
+    "version": {"ready_state": _VALUE, "ready_state_reason": "reason"},
+    "reason": _FIELDS["reason"],
+}
 #: The elements of maps, by key, and of lists.
 _MAPS = {"models": "model", "versions": "version"}
 _LISTS = {"tensors": "tensor", "dims": _VALUE, "regions": "region"}
@@ -76,6 +85,11 @@ def reads_known_fields(call: ast.Call, facts: FileFacts) -> bool:
     return not facts.beside.linked and _Reads(facts).are_known(call, _STATUS)
 
 
+def reads_states(call: ast.Call, facts: FileFacts) -> bool:
+    """True if all uses of a status are in the file, and read no more than states and names."""
+    return not facts.beside.linked and _Reads(facts, _STATES).are_known(call, _STATUS)
+
+
 def reads_known_regions(call: ast.Call, facts: FileFacts) -> bool:
     """True if all uses of a status of shared memory are in the file, and read known fields."""
     return not facts.beside.linked and _Reads(facts).are_known(call, _MEMORY)
@@ -84,8 +98,9 @@ def reads_known_regions(call: ast.Call, facts: FileFacts) -> bool:
 class _Reads:
     """Follows a status and its parts to where they are read."""
 
-    def __init__(self, facts: FileFacts) -> None:
+    def __init__(self, facts: FileFacts, fields: _Fields = _FIELDS) -> None:
         self._facts = facts
+        self._fields = fields
         self._parents = facts.flows.parents
         self._visited: set[tuple[ast.AST, str]] = set()
 
@@ -120,7 +135,7 @@ class _Reads:
         if not isinstance(field.ctx, ast.Load):
             return False
         if part not in _MAPS:
-            return self._of(field, _FIELDS.get(part, {}).get(field.attr))
+            return self._of(field, self._fields.get(part, {}).get(field.attr))
         call = self._parents[field]
         if not isinstance(call, ast.Call) or call.func is not field:
             return False

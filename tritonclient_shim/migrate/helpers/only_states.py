@@ -1,0 +1,52 @@
+"""Helpers of files that read no more of a status than states, in place of those of these names."""
+
+import collections
+import types
+
+from tritonclient.utils import InferenceServerException
+
+from tritonclient_shim.migrate.helpers.status import MODEL_STATES, model_counts
+
+
+def version_status(state="", reason=""):
+    """Return the state of a version, with its reason."""
+    name = f"MODEL_{state}"
+    return types.SimpleNamespace(
+        ready_state=MODEL_STATES.index(name) if name in MODEL_STATES else 0,
+        ready_state_reason=types.SimpleNamespace(message=reason),
+    )
+
+
+def model_status():
+    """Return the status of a model whose versions are not known."""
+    return types.SimpleNamespace(version_status=collections.defaultdict(version_status))
+
+
+def get_server_status(client, model_name=""):
+    """Return the states of a server and of the versions of its models, or of one model."""
+    as_json = {"as_json": True} if "grpc" in client.get_model_config.__module__ else {}
+    server = client.get_server_metadata(**as_json)
+    is_live = client.is_server_live()
+    index = client.get_model_repository_index(**as_json) if is_live else []
+    rows = index if isinstance(index, list) else index.get("models", [])
+    counts = model_counts(client, model_name or "", **as_json) if is_live else {}
+    listed = {row["name"] for row in rows}
+    # the index lacks loaded models whose files were deleted
+    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
+    models = collections.defaultdict(model_status)
+    for row in [*rows, *loaded]:
+        if not row.get("state") or model_name not in ("", None, row["name"]):
+            continue  # a model without a state was never loaded
+        versions = models[row["name"]].version_status
+        version = row.get("version", "")
+        if version or row["state"] == "READY":
+            number = int(version) if version.isdigit() else -1
+            versions[number] = version_status(row["state"], row.get("reason", ""))
+    if model_name and not models:
+        raise InferenceServerException(f"no status available for unknown model '{model_name}'")
+    return types.SimpleNamespace(
+        id=server["name"],
+        version=server["version"],
+        model_status=models,
+        ready_state=2 if is_live else 10,  # SERVER_READY, SERVER_FAILED_TO_INITIALIZE
+    )
