@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import tritonclient.grpc
 
 from testbed import TritonServer
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, helpers_text, migrated, run, todo
+from tritonclient_shim.migrate import helpers
 from tritonclient_shim.migrate.files import migrate
 from tritonclient_shim.migrate.options import MigrateOptions
 from tritonclient_shim.migrate.program import Program
 from tritonclient_shim.migrate.unsafe import UnsafeChange, reason_of
+from tritonclient_shim.scan.scopes import Scopes
 
 
 def test_protocol_of_the_program() -> None:
@@ -872,6 +875,16 @@ def test_unsafe_after_safe() -> None:
     twice = migrated(STAR + once + more).after.decode()
     assert 'r = infer(other, "simple", i, ' in twice
     assert twice.count("def infer") == twice.count("def array_of") == 1
+
+
+def test_names_of_functions_are_no_keywords() -> None:
+    """No field or parameter has a name of the module, with which it would be renamed."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in Path(helpers.__path__[0]).glob("*.py")]
+    names = {name for tree in trees for name in Scopes(tree).module.bindings}
+    assert {"get_server_status", "types"} <= names
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    keywords = {node.arg for node in nodes if isinstance(node, (ast.keyword, ast.arg))}
+    assert names & keywords == set()
 
 
 def test_helpers_that_a_file_can_reach() -> None:

@@ -64,6 +64,16 @@ KNOWN = {
         f"t = {_GET.format('')}\nspare = t.model_status['spare']\n"
         "print(spare.config.name, spare.config.max_batch_size, 'spare' in t.model_status)"
     ),
+    "names of variables": (
+        "model_status = s.model_status\nversion_status = model_status['simple'].version_status\n"
+        "for state_of_version in version_status:\n"
+        "    print(state_of_version, version_status[state_of_version].ready_state)"
+    ),
+    "names of variables beside configurations": (
+        "version_status = s.model_status['simple'].version_status\n"
+        "config = s.model_status['simple'].config\n"
+        "print(config.name, version_status[1].ready_state)"
+    ),
     "states": (
         "control = ModelControlContext(sys.argv[1], 1)\n"
         "control.load('spare')\ncontrol.unload('spare')\n"

@@ -2,24 +2,20 @@
 
 import collections
 import types
+from functools import partial
 
 from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.migrate.helpers.status import MODEL_STATES, model_counts
 
 
-def version_status(state="", reason=""):
+def state_of_version(state="", reason=""):
     """Return the state of a version, with its reason."""
     name = f"MODEL_{state}"
     return types.SimpleNamespace(
         ready_state=MODEL_STATES.index(name) if name in MODEL_STATES else 0,
         ready_state_reason=types.SimpleNamespace(message=reason),
     )
-
-
-def model_status():
-    """Return the status of a model whose versions are not known."""
-    return types.SimpleNamespace(version_status=collections.defaultdict(version_status))
 
 
 def get_server_status(client, model_name=""):
@@ -33,15 +29,16 @@ def get_server_status(client, model_name=""):
     listed = {row["name"] for row in rows}
     # the index lacks loaded models whose files were deleted
     loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
-    models = collections.defaultdict(model_status)
+    versions = partial(collections.defaultdict, state_of_version)
+    models = collections.defaultdict(lambda: types.SimpleNamespace(version_status=versions()))
     for row in [*rows, *loaded]:
         if not row.get("state") or model_name not in ("", None, row["name"]):
             continue  # a model without a state was never loaded
-        versions = models[row["name"]].version_status
+        states = models[row["name"]].version_status
         version = row.get("version", "")
         if version or row["state"] == "READY":
             number = int(version) if version.isdigit() else -1
-            versions[number] = version_status(row["state"], row.get("reason", ""))
+            states[number] = state_of_version(row["state"], row.get("reason", ""))
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
     return types.SimpleNamespace(

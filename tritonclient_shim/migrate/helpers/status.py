@@ -60,7 +60,7 @@ def described(client, model_name):
         return model_config_pb2.ModelConfig(name=model_name)
 
 
-def version_status(part, row=None, counts=None):
+def state_of_version(part, row=None, counts=None):
     """Return the status of a version, which ``row`` and ``counts`` describe."""
     reason = part if row else types.SimpleNamespace
     row = row or {}
@@ -99,7 +99,7 @@ def get_server_status(client, model_name="", part=types.SimpleNamespace):
     listed = {row["name"] for row in rows}
     # the index lacks loaded models whose files were deleted
     loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
-    versions = partial(collections.defaultdict, partial(version_status, part))
+    versions = partial(collections.defaultdict, partial(state_of_version, part))
     models = collections.defaultdict(
         lambda: part(config=model_config_pb2.ModelConfig(), version_status=versions())
     )
@@ -113,7 +113,7 @@ def get_server_status(client, model_name="", part=types.SimpleNamespace):
         if version or row["state"] == "READY":
             number = int(version) if version.isdigit() else -1
             own_counts = counts.get((name, version))
-            models[name].version_status[number] = version_status(part, row, own_counts)
+            models[name].version_status[number] = state_of_version(part, row, own_counts)
     if model_name and not models:
         raise InferenceServerException(f"no status available for unknown model '{model_name}'")
     return part(
