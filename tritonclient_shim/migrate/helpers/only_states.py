@@ -6,7 +6,7 @@ from functools import partial
 
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.migrate.helpers.status import MODEL_STATES, model_counts
+from tritonclient_shim.migrate.helpers.status import MODEL_STATES, listed_models
 
 
 def state_of_version(state="", reason=""):
@@ -23,17 +23,10 @@ def get_server_status(client, model_name=""):
     as_json = {"as_json": True} if "grpc" in client.get_model_config.__module__ else {}
     server = client.get_server_metadata(**as_json)
     is_live = client.is_server_live()
-    index = client.get_model_repository_index(**as_json) if is_live else []
-    rows = index if isinstance(index, list) else index.get("models", [])
-    counts = model_counts(client, model_name or "", **as_json) if is_live else {}
-    listed = {row["name"] for row in rows}
-    # the index lacks loaded models whose files were deleted
-    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
+    rows, _ = listed_models(client, model_name or "", **as_json) if is_live else ([], {})
     versions = partial(collections.defaultdict, state_of_version)
     models = collections.defaultdict(lambda: types.SimpleNamespace(version_status=versions()))
-    for row in [*rows, *loaded]:
-        if not row.get("state") or model_name not in ("", None, row["name"]):
-            continue  # a model without a state was never loaded
+    for row in rows:
         states = models[row["name"]].version_status
         version = row.get("version", "")
         if version or row["state"] == "READY":

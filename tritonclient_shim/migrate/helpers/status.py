@@ -85,6 +85,18 @@ def model_counts(client, model_name, **as_json):
     return {(row["name"], row["version"]): row for row in rows}
 
 
+def listed_models(client, model_name, **as_json):
+    """Return the rows of the models that a server has loaded once, or of one, and the counts."""
+    index = client.get_model_repository_index(**as_json)
+    rows = index if isinstance(index, list) else index.get("models", [])
+    counts = model_counts(client, model_name, **as_json)
+    listed = {row["name"] for row in rows}
+    # the index lacks loaded models whose files were deleted
+    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
+    wanted = (row for row in [*rows, *loaded] if model_name in ("", row["name"]))
+    return [row for row in wanted if row.get("state")], counts
+
+
 def get_server_status(client, model_name="", part=types.SimpleNamespace):
     """Return the status of a server and of its models, or of one.
 
@@ -93,21 +105,14 @@ def get_server_status(client, model_name="", part=types.SimpleNamespace):
     as_json = {"as_json": True} if "grpc" in client.get_model_config.__module__ else {}
     server = client.get_server_metadata(**as_json)
     is_live = client.is_server_live()
-    index = client.get_model_repository_index(**as_json) if is_live else []
-    rows = index if isinstance(index, list) else index.get("models", [])
-    counts = model_counts(client, model_name or "", **as_json) if is_live else {}
-    listed = {row["name"] for row in rows}
-    # the index lacks loaded models whose files were deleted
-    loaded = [{"name": n, "version": v, "state": "READY"} for n, v in counts if n not in listed]
+    rows, counts = listed_models(client, model_name or "", **as_json) if is_live else ([], {})
     versions = partial(collections.defaultdict, partial(state_of_version, part))
     models = collections.defaultdict(
         lambda: part(config=model_config_pb2.ModelConfig(), version_status=versions())
     )
-    for row in [*rows, *loaded]:
+    for row in rows:
         name = row["name"]
         version = row.get("version", "")
-        if not row.get("state") or model_name not in ("", None, name):
-            continue  # a model without a state was never loaded
         if name not in models:
             models[name].config = described(client, name)
         if version or row["state"] == "READY":
