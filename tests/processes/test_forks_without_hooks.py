@@ -43,7 +43,6 @@ call(before)
 time.sleep(1)  # until threads are idle
 child = ctypes.PyDLL(None).fork()
 if child == 0:
-    signal.alarm(20)
     try:
         call(after)
     except InferenceServerException as error:
@@ -52,7 +51,12 @@ if child == 0:
             each.close()
         os._exit(2)
     os._exit(0)
+def kill(*_):
+    os.kill(child, signal.SIGKILL)
+signal.signal(signal.SIGALRM, kill)
+signal.alarm(20)
 status = os.waitpid(child, 0)[1]
+signal.alarm(0)
 call(before)
 os._exit(status >> 8 if os.WIFEXITED(status) else 100 + status)
 """
@@ -62,11 +66,12 @@ def fork(triton: Any, before: str, after: str) -> Any:
     """Run a program that calls one way before a fork, and another way in the child.
 
     Run it again if the child hangs: Python's own lock does not survive such a fork if a thread
-    waits for it at that moment. gRPC's threads wake up several times a second.
+    waits for it at that moment. gRPC's threads wake up several times a second. The parent ends such
+    a child, which may not even come to its first line.
     """
     for _ in range(3):
         ended = run_program(PROGRAM, triton.http, triton.grpc, before, after)
-        if ended.status != 100 + signal.SIGALRM:
+        if ended.status != 100 + signal.SIGKILL:
             break
     return ended
 

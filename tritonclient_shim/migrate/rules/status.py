@@ -123,7 +123,8 @@ def _may_show(facts: FileFacts) -> bool:
 def asks_for_states(facts: FileFacts) -> bool:
     """True if the program reads no more of a status than states and names."""
     calls = [site.call for site in facts.sites if site.id == "TS026"]
-    return not _may_show(facts) and all(call and reads_states(call, facts) for call in calls)
+    are_states = all(call and reads_states(call, facts) for call in calls)
+    return are_states and not (calls and _may_show(facts))
 
 
 def _changes_of(reads: list[_Read]) -> tuple[UnsafeChange, ...]:
