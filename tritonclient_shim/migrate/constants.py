@@ -94,8 +94,7 @@ def _test_of_protocol(facts: FileFacts) -> Refused | None:
 def _kept(staying: Sequence[Keep], row: UnsafeChange, facts: FileFacts) -> Refused:
     """Return why constants stay: for contexts of the file, or of other files."""
     if staying:
-        place = facts.source.place(getattr(staying[0].node, "lineno", 1))
-        return Refused(f"stays because of {place}: {staying[0].reason}", by_option=True)
+        return Refused(facts.reference(staying[0]), by_option=True)
     reason = reason_of([row])
     if facts.beside.kept & {Keeps.CONTEXTS, Keeps.REQUESTS}:
         reason = facts.beside.reason_of(Keeps.CONTEXTS, Keeps.REQUESTS)

@@ -297,7 +297,8 @@ class Document:
             lines[start, start] += above
             lines[end, end] = below + lines[end, end]
             if node in self._removed:
-                while self._leaves_gap(node) and first and not rows[first - 1].strip():
+                leaves_gap = self._leaves_gap(node)
+                while leaves_gap and first and not rows[first - 1].strip():
                     first -= 1
                 lines[starts[first], end] = ""
         return lines

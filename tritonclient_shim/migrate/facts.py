@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Mapping
 
 from tritonclient_shim.migrate.beside import Beside
-from tritonclient_shim.migrate.decisions import Refused
+from tritonclient_shim.migrate.decisions import Keep, Refused
 from tritonclient_shim.migrate.file_names import own_methods_of
 from tritonclient_shim.migrate.flows import SHOWING, Flows
 from tritonclient_shim.migrate.format import quote_of
@@ -166,6 +166,11 @@ class FileFacts:
         return [load for load in loads if node in [x.node for x in bindings[load]]]
 
     # --- new names and texts
+
+    def reference(self, cause: Keep) -> str:
+        """Return the reason of uses that stay with another one: its place, and its own reason."""
+        place = self.source.place(getattr(cause.node, "lineno", 1))
+        return f"stays because of {place}: {cause.reason}"
 
     def quoted(self, text: str) -> str:
         """Return a simple text as a literal with the quotes of the file."""

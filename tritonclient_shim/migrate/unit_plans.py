@@ -118,8 +118,7 @@ def _left(unit: Unit, facts: FileFacts) -> dict[ast.AST, SiteOutcome]:
     assert unit.stays is not None
     calls = {call for group in unit.groups for call in (*group.creations, *group.calls)}
     annotations = {node for group in unit.groups for node in annotations_of(group, facts)}
-    place = facts.source.place(getattr(unit.stays.node, "lineno", 1))
-    reference = SiteOutcome(State.TODO, f"stays because of {place}: {unit.stays.reason}")
+    reference = SiteOutcome(State.TODO, facts.reference(unit.stays))
     left: dict[ast.AST, SiteOutcome] = {}
     for site in facts.sites:
         is_constant = site.id in (*FORMATS, *PROTOCOLS)

@@ -82,23 +82,28 @@ _TAKING = _KEEPING | {"sorted", "set", "max", "min", "any", "all", "sum"}
 
 def reads_known_fields(call: ast.Call, facts: FileFacts) -> bool:
     """True if all uses of a status are in the file, and read fields whose values are v1's."""
-    return not facts.beside.linked and _Reads(facts).are_known(call, _STATUS)
+    return _reads_known(call, facts, _STATUS, _FIELDS)
 
 
 def reads_states(call: ast.Call, facts: FileFacts) -> bool:
     """True if all uses of a status are in the file, and read no more than states and names."""
-    return not facts.beside.linked and _Reads(facts, _STATES).are_known(call, _STATUS)
+    return _reads_known(call, facts, _STATUS, _STATES)
 
 
 def reads_known_regions(call: ast.Call, facts: FileFacts) -> bool:
     """True if all uses of a status of shared memory are in the file, and read known fields."""
-    return not facts.beside.linked and _Reads(facts).are_known(call, _MEMORY)
+    return _reads_known(call, facts, _MEMORY, _FIELDS)
+
+
+def _reads_known(call: ast.Call, facts: FileFacts, part: str, fields: _Fields) -> bool:
+    """True if all uses of what a call returns are in the file, and read some fields alone."""
+    return not facts.beside.linked and _Reads(facts, fields).are_known(call, part)
 
 
 class _Reads:
     """Follows a status and its parts to where they are read."""
 
-    def __init__(self, facts: FileFacts, fields: _Fields = _FIELDS) -> None:
+    def __init__(self, facts: FileFacts, fields: _Fields) -> None:
         self._facts = facts
         self._fields = fields
         self._parents = facts.flows.parents
